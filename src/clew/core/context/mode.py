@@ -1,13 +1,12 @@
 """Which mode a question gets: minimal (no context), lean (facts and names), rich (all within budget).
 
-The decision has two parts. Evidence, what the workspace knows about the question, is looked at first, together with
-phrases that point at the project or at what was just said. What they leave open is settled by a multinomial logistic
-regression over the question's own text: character n-grams 1..4, word n-grams 1..3 with names masked, and a few surface
-features. Its classes are topics (a follow-up, a git fact, a piece of general knowledge, ...); the probability of a mode
-is the sum over its topics, and the reason names the topic that carried it.
+The decision has two parts. A text model reads the question alone: a multinomial logistic regression over character
+n-grams 1..4, word n-grams 1..3 with names masked, and a few surface features. Its classes are topics (a follow-up, a
+git fact, general knowledge, ...); the probability of a mode is the sum over its topics. Then evidence, what the
+workspace knows about the question, moves those probabilities, and phrases that point at the project or at what was
+just said rule modes out. The reason names whichever of these carried the decision.
 
-Everything is integer arithmetic up to one division, and features are keyed by CRC-32, so that the same question gets the
-same answer on every platform.
+Features are keyed by CRC-32 and summed as integers, so the same question gets the same answer on every platform.
 """
 
 from __future__ import annotations
@@ -17,9 +16,10 @@ import re
 import unicodedata
 import zlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Final
 
 import numpy as np
@@ -38,7 +38,12 @@ class Mode(StrEnum):
 class Evidence:
     """What the workspace knows about the question; every default means "nothing known".
 
-    `relevance` is a calibrated probability in 0..1 that something here answers the question, None when nobody asked.
+    explicit      files or text are attached
+    symbols       words of the question that are symbols in the code index here
+    paths         paths and file names of the question that exist here
+    branches      words of the question that are branch names here
+    has_exchange  there is an earlier exchange in this thread
+    relevance     calibrated probability in 0..1 that something here answers it; None if nobody asked
     """
 
     explicit: bool = False
@@ -51,9 +56,9 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The mode, one line that says why, and the probability of each mode (they sum to 1).
+    """The mode, one English line that says why, and the probability of each mode (they sum to 1).
 
-    `code` names the reason for machines; `detail` is the word that carried it, empty if none did.
+    `code` is the reason for machines, a key of REASONS; `detail` is the name or words that carried it, maybe empty.
     """
 
     mode: Mode
@@ -65,14 +70,14 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class ModeModel:
-    """Weights of the text model: `topics` columns, `keys` rows.
+    """Weights of the text model over t topics, n known n-grams and s surface features.
 
-    keys     (n,)   uint32, sorted: CRC-32 of each known n-gram
-    rarity   (n,)   uint8, inverse document frequency in steps of 1/16
+    keys     (n,)   uint32, ascending: CRC-32 of the n-gram with its block's prefix
+    rarity   (n,)   uint8: inverse document frequency in steps of 1/16
     weights  (n, t) int8, in steps of `step`
-    surface  (s, t) float64, one row a surface feature
+    surface  (s, t) float64
     bias     (t,)   float64
-    topics   t names as "mode.topic"
+    topics   t names "mode.topic"
     """
 
     keys: npt.NDArray[np.uint32]
@@ -82,3 +87,348 @@ class ModeModel:
     surface: npt.NDArray[np.float64]
     bias: npt.NDArray[np.float64]
     topics: tuple[str, ...]
+
+
+REASONS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
+    {
+        "empty": ("nothing is asked", "没有提问"),
+        "attached": ("files or text are attached", "附带了文件或文本"),
+        "symbol": ("names `{}`, which is a symbol here", "提到 `{}`，它是这里的符号"),
+        "path": ("names `{}`, which exists here", "提到 `{}`，它在这里存在"),
+        "branch": ("names the branch `{}`", "提到分支 `{}`"),
+        "relevance": ("something in this project answers it", "项目里有内容能回答它"),
+        "exchange": ("follows up on the last exchange", "接着上一轮对话"),
+        "said": ("points at what was just said ({})", "指向刚才说过的内容（{}）"),
+        "project": ("points at this project ({})", "指向当前项目（{}）"),
+        "minimal.knowledge": ("general knowledge: nothing points at this project", "通用知识：没有指向本项目的内容"),
+        "minimal.text": ("a piece of writing: all it needs is in the question", "文字工作：所需内容都在问题里"),
+        "minimal.snippet": ("self-contained: all it needs is in the question", "自成一体：所需内容都在问题里"),
+        "minimal.smalltalk": ("small talk", "闲聊"),
+        "lean.git": ("asks for a git fact ({})", "询问 git 状态（{}）"),
+        "lean.machine": ("asks about this machine ({})", "询问本机环境（{}）"),
+        "lean.pinned": ("asks for the names of pinned files ({})", "询问固定文件的名字（{}）"),
+        "lean.runner": ("asks which tools this project runs with ({})", "询问项目所用的工具（{}）"),
+        "rich.followup": ("reads like a follow-up ({})", "像是接着上文说的（{}）"),
+        "rich.error": ("reads like an error seen here ({})", "像是这里出现的错误（{}）"),
+        "rich.named": ("names what looks like a part of this project ({})", "提到的像是本项目的一部分（{}）"),
+        "rich.diff": ("asks about the present changes ({})", "询问当前改动（{}）"),
+        "rich.change": ("asks for a change to this project ({})", "要求修改本项目（{}）"),
+        "rich.project": ("asks how this project works ({})", "询问本项目如何运作（{}）"),
+    }
+)
+
+_HEAD, _TAIL = 900, 300  # characters of a long question that are read: its start and its end
+_SURFACE_NAMES: Final = (
+    "han mostly_latin length at_most_3 at_most_6 at_most_12 over_40 question_mark line_break fence backtick "
+    "identifier path error_name flag number lower_start quotation"
+).split()
+SURFACE_COUNT: Final = len(_SURFACE_NAMES)
+
+_TOKEN: Final = re.compile(
+    r"""
+  (?P<url>https?://\S+)
+ |(?P<err>\b[A-Za-z_]*(?:Error|Exception|Warning)\b|\bTraceback\b|\bE\d{3,5}\b|\bpanic(?=:))
+ |(?P<path>(?:[\w.@~-]+/)+[\w.@*-]+|(?<![\w/])/[\w.-]+(?:/[\w.-]+)*
+   |\b[\w-]+\.(?:py|pyi|jsx?|tsx?|mjs|go|rs|rb|java|kt|cc?|h|[ch]pp|cs|php|swift|vue|svelte|sql|sh|md|rst|txt|json|ya?ml
+     |toml|ini|cfg|lock|s?css|html|proto|tf|ipynb|xml|gradle|csv|env|log)\b
+   |\b(?:Makefile|Dockerfile|README|CHANGELOG|Justfile|Gemfile|Cargo)\b)
+ |(?P<flag>(?<!\S)--?[a-zA-Z][\w-]*)
+ |(?P<id>\b[A-Za-z]\w*(?:\.[A-Za-z]\w*)*\(\)?|\b[a-z]+(?:[A-Z][a-z0-9]*)+\b|\b(?:[A-Z][a-z0-9]+){2,}\b
+   |\b[A-Za-z0-9]+(?:_[A-Za-z0-9]+)+\b|\b_[a-z]\w*|\b[a-z]\w+(?:\.[a-z_]\w+)+\b)
+ |(?P<n>\d[\d.,:]*)
+ |(?P<w>[A-Za-z]+(?:'[a-z]+)?)
+ |(?P<han>[\u4e00-\u9fff])
+ |(?P<q>\?)
+ |(?P<nl>\n)
+""",
+    re.VERBOSE | re.ASCII,  # ASCII, so that `\b` holds between a name and the Han character next to it
+)
+_QUOTED: Final = re.compile('["“「『]')
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    """A token of the question: its form in n-grams and where it stands."""
+
+    form: str
+    start: int
+    end: int
+
+
+def _shorten(question: str) -> str:
+    text = unicodedata.normalize("NFKC", question).replace("\u2019", "'").strip()
+    return text if len(text) <= _HEAD + _TAIL else text[:_HEAD] + "\n" + text[-_TAIL:]
+
+
+def _tokens(text: str) -> list[_Word]:
+    """Words in lower case; names, numbers, paths and the like as a mask such as `<id>`."""
+    words: list[_Word] = []
+    for match in _TOKEN.finditer(text):
+        kind = match.lastgroup or ""
+        if kind in ("w", "han"):
+            form = match.group().lower()
+        elif kind == "q":
+            form = "?"
+        elif kind == "nl" and words and words[-1].form == "<nl>":
+            continue
+        else:
+            form = f"<{kind}>"
+        words.append(_Word(form, match.start(), match.end()))
+    return words
+
+
+def _word_grams(words: list[_Word]) -> Iterable[tuple[str, int, int]]:
+    """Each word n-gram, n = 1..3, with the span of `words` it covers; `^` and `$` stand for start and end."""
+    forms = ["^", *(word.form for word in words), "$"]
+    for size in (1, 2, 3):
+        for at in range(len(forms) - size + 1):
+            yield "w:" + " ".join(forms[at : at + size]), at - 1, at - 1 + size
+
+
+def _char_grams(text: str) -> Iterable[str]:
+    """Each character n-gram, n = 1..4, inside runs without blanks, a blank on each side."""
+    for run in text.lower().split():
+        padded = f" {run} "
+        for size in (1, 2, 3, 4):
+            for at in range(len(padded) - size + 1):
+                yield "c:" + padded[at : at + size]
+
+
+def _surface(text: str, words: list[_Word]) -> tuple[float, ...]:
+    """The features of _SURFACE_NAMES in that order, each about 0..4."""
+    han = sum("\u4e00" <= char <= "\u9fff" for char in text)
+    latin = sum(char.isascii() and char.isalpha() for char in text)
+    seen = Counter(word.form for word in words)
+    count = len(words)
+    return (
+        float(han >= 2),
+        float(2 <= han <= latin),
+        round(math.log1p(count), 6),
+        float(count <= 3),
+        float(count <= 6),
+        float(count <= 12),
+        float(count > 40),
+        float(seen["?"] > 0),
+        float(seen["<nl>"] > 0),
+        float("```" in text),
+        float("`" in text),
+        min(seen["<id>"], 2) / 2,
+        min(seen["<path>"], 2) / 2,
+        min(seen["<err>"], 2) / 2,
+        float(seen["<flag>"] > 0),
+        float(seen["<n>"] > 0),
+        float(text[:1].islower()),
+        float(_QUOTED.search(text) is not None),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """What the text model sees of a question: two bags of n-grams by CRC-32, and the surface features."""
+
+    chars: Mapping[int, int]
+    words: Mapping[int, int]
+    surface: tuple[float, ...]
+
+
+def features(question: str) -> Features:
+    """The features of a question; training and decision both use this one function."""
+    text = _shorten(question)
+    words = _tokens(text)
+    return Features(
+        Counter(zlib.crc32(gram.encode()) for gram in _char_grams(text)),
+        Counter(zlib.crc32(gram.encode()) for gram, _, _ in _word_grams(words)),
+        _surface(text, words),
+    )
+
+
+def weigh(counts: Mapping[int, int], model: ModeModel) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], float]:
+    """Rows of the model for a bag of n-grams, their tf-idf values as integers, and the Euclidean norm of these.
+
+    Term frequency is damped, 16 * (1 + ln tf); n-grams that the model does not know count for nothing.
+    """
+    keys = np.fromiter(counts.keys(), np.uint32, len(counts))
+    times = np.fromiter((_DAMPED[min(count, len(_DAMPED)) - 1] for count in counts.values()), np.int64, len(counts))
+    rows = np.searchsorted(model.keys, keys)
+    rows[rows == len(model.keys)] = 0
+    known = model.keys[rows] == keys
+    rows, times = rows[known], times[known]
+    values = times * model.rarity[rows].astype(np.int64)
+    return rows, values, math.sqrt(int((values * values).sum())) or 1.0
+
+
+_DAMPED: Final = tuple(round(16 * (1 + math.log(count))) for count in range(1, 17))
+
+
+# Phrases, not marker words: "this project" inside a question of general knowledge must not match, so each pattern asks
+# for a preposition, a possessive or a locative next to the noun.
+_PROJECT: Final = re.compile(
+    r"\b(?:in|inside|within|across|throughout) (?:this|our|my|the current|the present) "
+    r"(?:repo|repository|code ?base|project|workspace|checkout|work(?:ing )?tree|monorepo|module|package|branch|diff)\b"
+    r"|\b(?:our|this) (?:repo|repository|code ?base|workspace|checkout|monorepo|working tree)(?:'s)?\b"
+    r"|(?:这个|咱们?的?|我们的?|本|当前|现在这个)(?:项目|仓库|代码库|工程|代码)(?:里|中|内|下|上|目录)"
+    r"|(?:本仓库|咱们?仓库|我们仓库|咱们?项目|我们项目|这个仓库|这个代码库|当前仓库)",
+    re.IGNORECASE,
+)
+_SAID: Final = re.compile(
+    r"\b(?:what|as|like|that|which|one|way|code|version|fix|change|changes|function|command|file|test|idea|option)"
+    r" you(?:'ve| have)? (?:just |have just )?(?:said|wrote|suggested|proposed|showed|gave|made|mentioned|added|changed)\b"
+    r"|\byou just (?:said|wrote|suggested|proposed|showed|gave|made|mentioned|added|changed|did|told)\b"
+    r"|\byour (?:last|previous|earlier) (?:answer|reply|message|suggestion|change|edit|version|patch|snippet)\b"
+    r"|\bwe (?:just|were just) (?:talked|discussed|decided|talking|discussing|wrote|changed|did)\b"
+    r"|你(?:刚才|刚刚|刚|上面|前面|之前)(?:说|写|给|改|提|贴|讲|建议|加|删|生成)"
+    r"|(?:刚才|刚刚|上面|前面)(?:那个|那段|那条|你说|你写|说的|提到的|写的|改的|给的|贴的)"
+    r"|你(?:上一?[条个次]|前一?[条个次])(?:的)?(?:回答|回复|建议|修改|方案|代码)",
+    re.IGNORECASE,
+)
+_GIT_WORD: Final = re.compile(
+    r"\b(?:git|branch\w*|commit\w*|merge\w*|rebase\w*|push\w*|pull\w*|stash\w*|checkout|ahead|behind|upstream|remote|origin)\b"
+    r"|分支|提交|合并|变基|推送|推上|拉取|暂存|远端|远程|上游",
+    re.IGNORECASE | re.ASCII,
+)
+_SHAPED: Final = re.compile(r"[_.\d/():-]|[a-z][A-Z]")  # written like a name of code or a branch, not like a word
+
+# How far evidence moves the log odds. Set by hand: a shaped name outweighs all but a sure text model, a plain word that
+# happens to be a symbol ("list", "session") only tips an undecided one.
+_NAME_SHAPED, _NAME_PLAIN = 5.0, 2.5
+_NAME_LEAN = 0.5  # share of the above that lean gets: "is router.ts pinned" stays a question about names
+_BRANCH_GIT, _BRANCH_SHAPED = 3.0, 1.5
+_EXCHANGE = 1.5
+_EXCHANGE_WORDS = 8  # a follow-up is bare up to this many words
+_RELEVANCE_LIMIT = 3.0
+
+
+def _text_logits(seen: Features, model: ModeModel) -> dict[str, float]:
+    """Logit of each topic for the question's own text."""
+    total = [float(bias) for bias in model.bias]
+    for counts in (seen.chars, seen.words):
+        rows, values, norm = weigh(counts, model)
+        sums = model.weights[rows].astype(np.int64).T @ values
+        for at, integer in enumerate(sums.tolist()):
+            total[at] += model.step * integer / norm
+    for value, row in zip(seen.surface, model.surface.tolist(), strict=True):
+        if value:
+            for at, weight in enumerate(row):
+                total[at] += value * weight
+    return dict(zip(model.topics, total, strict=True))
+
+
+def _evidence_shift(question: str, evidence: Evidence) -> dict[str, float]:
+    """What evidence adds to the logits; keys are modes ("rich") or topics ("lean.git")."""
+    shift: Counter[str] = Counter()
+    names = (*evidence.symbols, *evidence.paths)
+    if names:
+        shaped = bool(evidence.paths) or any(_SHAPED.search(name) for name in names)
+        gain = _NAME_SHAPED if shaped else _NAME_PLAIN
+        shift["rich"] += gain
+        shift["lean"] += gain * _NAME_LEAN
+    if evidence.branches:
+        gain = _BRANCH_SHAPED * any(_SHAPED.search(name) is not None for name in evidence.branches)
+        if _GIT_WORD.search(question):
+            gain = _BRANCH_GIT
+        shift["lean.git"] += gain
+        shift["rich.diff"] += gain * 0.5
+    if evidence.has_exchange and len(_tokens(_shorten(question))) <= _EXCHANGE_WORDS:
+        shift["rich.followup"] += _EXCHANGE
+    if evidence.relevance is not None:
+        p = min(max(evidence.relevance, 0.001), 0.999)
+        odds = math.log(p / (1 - p))
+        shift["rich"] += min(max(odds, -_RELEVANCE_LIMIT / 2), _RELEVANCE_LIMIT)
+        if odds < 0:  # a follow-up need not resemble anything in the project
+            shift["rich.followup"] -= max(odds, -_RELEVANCE_LIMIT / 2)
+    return dict(shift)
+
+
+def _softmax(logits: Mapping[str, float]) -> dict[str, float]:
+    top = max(logits.values())
+    powers = {name: math.exp(logit - top) for name, logit in logits.items()}
+    total = sum(powers.values())
+    return {name: power / total for name, power in powers.items()}
+
+
+def _by_mode(topics: Mapping[str, float]) -> dict[Mode, float]:
+    """Sum of the topics of each mode, rounded so that the last bit of a platform's exp() does not show."""
+    return {mode: round(sum(p for name, p in topics.items() if name.startswith(mode + ".")), 6) for mode in Mode}
+
+
+def _first(scores: Mapping[Mode, float]) -> Mode:
+    """The likeliest mode; a tie goes to the one with more context, because too little costs more than too much."""
+    return max((Mode.RICH, Mode.LEAN, Mode.MINIMAL), key=lambda mode: scores[mode])
+
+
+def _carrying_words(question: str, topic: str, model: ModeModel) -> str:
+    """The words of the question that speak loudest for `topic` against the topics of the other modes; "" if none do."""
+    text = _shorten(question)
+    words = _tokens(text)
+    own = model.topics.index(topic)
+    others = [at for at, name in enumerate(model.topics) if name.split(".")[0] != topic.split(".")[0]]
+    best, found = 0.0, ""
+    for gram, start, end in _word_grams(words):
+        if start < 0 or end > len(words):
+            continue
+        rows, values, _ = weigh({zlib.crc32(gram.encode()): 1}, model)
+        if not len(rows):
+            continue
+        row = model.weights[rows[0]].tolist()
+        score = int(values[0]) * (row[own] - max(row[at] for at in others))
+        if score > best:
+            best, found = score, text[words[start].start : words[end - 1].end]
+    return found.replace("\n", " ").strip()[:60]
+
+
+def _decision(mode: Mode, code: str, detail: str, scores: Mapping[Mode, float]) -> Decision:
+    return Decision(mode, explain(code, detail), MappingProxyType(dict(scores)), code, detail)
+
+
+def explain(code: str, detail: str = "", locale: str = "en") -> str:
+    """The reason in words; `locale` starting with "zh" gives Chinese, anything else English."""
+    text = REASONS[code][1 if locale.lower().startswith("zh") else 0]
+    if detail:
+        return text.replace("{}", detail)
+    return re.sub(r" ?[(（]\{\}[)）]", "", text).replace(" `{}`", "")
+
+
+def decide(question: str, evidence: Evidence, model: ModeModel) -> Decision:
+    """The mode for a question, with its reason; same input, same answer, no model call."""
+    sure = {mode: float(mode is Mode.RICH) for mode in Mode}
+    if evidence.explicit:
+        return _decision(Mode.RICH, "attached", "", sure)
+    if not question.strip():
+        return _decision(Mode.MINIMAL, "empty", "", {mode: float(mode is Mode.MINIMAL) for mode in Mode})
+    said = _SAID.search(question)
+    if said:
+        return _decision(Mode.RICH, "said", said.group(), sure)
+    logits = _text_logits(features(question), model)
+    plain = _by_mode(_softmax(logits))
+    shift = _evidence_shift(question, evidence)
+    moved = {name: logit + shift.get(name, 0.0) + shift.get(name.split(".")[0], 0.0) for name, logit in logits.items()}
+    pointed = _PROJECT.search(question)
+    if pointed:
+        moved = {name: -math.inf if name.startswith("minimal.") else logit for name, logit in moved.items()}
+    topics = _softmax(moved)
+    scores = _by_mode(topics)
+    mode = _first(scores)
+    topic = max((name for name in topics if name.startswith(mode + ".")), key=lambda name: topics[name])
+    code, detail = _cause(mode, topic, evidence, changed=mode is not _first(plain))
+    if not code and pointed and _first(plain) is Mode.MINIMAL:
+        code, detail = "project", pointed.group()
+    if not code:
+        code = topic
+        detail = _carrying_words(question, topic, model) if "{}" in REASONS[code][0] else ""
+    return _decision(mode, code, detail, scores)
+
+
+def _cause(mode: Mode, topic: str, evidence: Evidence, *, changed: bool) -> tuple[str, str]:
+    """The evidence that explains the decision, as code and detail; ("", "") if the text alone does."""
+    if mode is Mode.RICH:
+        if evidence.symbols:
+            return "symbol", max(evidence.symbols, key=lambda name: (_SHAPED.search(name) is not None, len(name)))
+        if evidence.paths:
+            return "path", evidence.paths[0]
+        if evidence.has_exchange and topic == "rich.followup":
+            return "exchange", ""
+        if changed and evidence.relevance is not None and evidence.relevance > 0.5:
+            return "relevance", ""
+    if mode is Mode.LEAN and topic == "lean.git" and evidence.branches:
+        return "branch", evidence.branches[0]
+    return "", ""
