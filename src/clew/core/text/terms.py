@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import chain, pairwise
 
@@ -287,9 +288,11 @@ _QUOTED = re.compile(
     re.DOTALL,
 )
 _BACKTICKED = re.compile(r"`([^`\n]+)`")
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s\u3000-\u9fff\uff00-\uffef]+")
+_URL = re.compile(
+    r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]*://[^\s\u3000-\u9fff\uff00-\uffef]+"
+)
 _PATH_LIKE = re.compile(
-    r"[A-Za-z0-9_.~@+$*{}\[\]-]*(?:[/\\][A-Za-z0-9_.~@+$*{}\[\]-]+)+[/\\]?"
+    r"(?<![A-Za-z0-9_.~@+$*{}\[\]-])[A-Za-z0-9_.~@+$*{}\[\]-]*+(?:[/\\][A-Za-z0-9_.~@+$*{}\[\]-]+)+[/\\]?"
     r"|\.?[A-Za-z0-9_][\w.+-]*",
     re.ASCII,
 )
@@ -336,11 +339,11 @@ def query_terms(question: str) -> Query:
         next(filter(None, match.groups()), "").strip()
         for match in _QUOTED.finditer(question)
     ]
-    paths = _paths(prose)
+    spans = _path_spans(prose)
     return Query(
         words=tuple(dict.fromkeys(_content(normal))),
-        identifiers=tuple(dict.fromkeys(_identifiers(prose, frozenset(paths)))),
-        paths=tuple(dict.fromkeys(paths)),
+        identifiers=tuple(dict.fromkeys(_identifiers(prose, spans))),
+        paths=tuple(dict.fromkeys(prose[start:end] for start, end in spans)),
         quoted=tuple(dict.fromkeys(filter(None, quoted))),
         han=tuple(dict.fromkeys(_HAN_RUN.findall(normal))),
         compounds=tuple(dict.fromkeys(_compounds(prose))),
@@ -368,12 +371,13 @@ def _content(text: str) -> list[str]:
     return found
 
 
-def _paths(text: str) -> list[str]:
-    found: list[str] = []
+def _path_spans(text: str) -> list[tuple[int, int]]:
+    """Where the paths stand, start and end, in order and apart from each other."""
+    found: list[tuple[int, int]] = []
     for match in _PATH_LIKE.finditer(text):
         candidate = match[0].rstrip(".,;:!?)]}" if "[" not in match[0] else ".,;:!?)")
         if _is_path(candidate):
-            found.append(candidate)
+            found.append((match.start(), match.start() + len(candidate)))
     return found
 
 
@@ -404,15 +408,16 @@ def _is_path(candidate: str) -> bool:
     return named or rooted or folder or underscored or len(segments) > 2
 
 
-def _identifiers(text: str, paths: frozenset[str]) -> list[str]:
+def _identifiers(text: str, path_spans: list[tuple[int, int]]) -> list[str]:
     found: list[tuple[int, str]] = []
     for match in _BACKTICKED.finditer(text):
         name = match[1].strip()
-        if _WHOLE_NAME.fullmatch(name) and name not in paths:
+        if _WHOLE_NAME.fullmatch(name) and not _is_path(name):
             found.append((match.start(), name.removesuffix("()").lstrip("@")))
-    spans = [(at, at + len(path)) for path in paths for at in _occurrences(text, path)]
+    starts = [start for start, _ in path_spans]
     for match in _NAME.finditer(text):
-        if any(start <= match.start() < end for start, end in spans):
+        before = bisect_right(starts, match.start()) - 1
+        if before >= 0 and match.start() < path_spans[before][1]:
             continue
         name = match["flag"] or match["name"]
         if _is_name(
@@ -421,10 +426,6 @@ def _identifiers(text: str, paths: frozenset[str]) -> list[str]:
             found.append((match.start(), name.lstrip("@")))
     found.sort(key=lambda item: item[0])
     return [name for _, name in found]
-
-
-def _occurrences(text: str, needle: str) -> list[int]:
-    return [match.start() for match in re.finditer(re.escape(needle), text)]
 
 
 def _is_name(name: str, *, flag: bool, called: bool) -> bool:
