@@ -63,11 +63,7 @@ def stem(word: str) -> str:
 
 def terms(text: str) -> list[str]:
     """The index terms of ``text`` in order, repetitions included. Accepts any string."""
-    return list(
-        chain.from_iterable(
-            map(_terms_by_token.__getitem__, _TOKEN.findall(_normal(text)))
-        )
-    )
+    return list(chain.from_iterable(map(_terms_by_token.__getitem__, _TOKEN.findall(_normal(text)))))
 
 
 def path_terms(path: str) -> list[str]:
@@ -168,18 +164,10 @@ def _numbered(pieces: list[str]) -> list[str]:
     """Short letters and the number right after them, and a single letter after that: ``sha256``, ``http2``, ``k8s``."""
     found: list[str] = []
     for at, (letters, digits) in enumerate(pairwise(pieces)):
-        if (
-            not digits.isdecimal()
-            or letters.isdecimal()
-            or len(letters) > _LONGEST_NUMBERED
-        ):
+        if not digits.isdecimal() or letters.isdecimal() or len(letters) > _LONGEST_NUMBERED:
             continue
         tail = pieces[at + 2] if at + 2 < len(pieces) else ""
-        found.append(
-            (
-                letters + digits + (tail if len(tail) == 1 and tail.islower() else "")
-            ).casefold()
-        )
+        found.append((letters + digits + (tail if len(tail) == 1 and tail.islower() else "")).casefold())
     return found
 
 
@@ -244,6 +232,7 @@ _HAN_WHOLE_WORDS = _words("""
 机会 函数 参数 不断 能耗 内向 中国 中英文 时态 里程 下午 上午 晚上 早上 马上 加上 网上 之上 之下 地下 一下子 一致
 一次 一次性 一行 一律 唯一 统一 逐一 同上
 """)
+_HAN_STOP = frozenset(_HAN_STOP_WORDS)
 _HAN_CUT = re.compile(
     "("
     + "|".join(map(re.escape, sorted({*_HAN_WHOLE_WORDS}, key=len, reverse=True)))
@@ -263,9 +252,7 @@ _EXTENSIONS = frozenset(
     """)
 )
 _NOT_FILES = frozenset(
-    _words(
-        "node.js vue.js next.js nuxt.js react.js express.js three.js d3.js socket.io asp.net e.g i.e"
-    )
+    _words("node.js vue.js next.js nuxt.js react.js express.js three.js d3.js socket.io asp.net e.g i.e")
 )
 _FOLDERS = frozenset(
     _words("""
@@ -288,9 +275,7 @@ _QUOTED = re.compile(
     re.DOTALL,
 )
 _BACKTICKED = re.compile(r"`([^`\n]+)`")
-_URL = re.compile(
-    r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]*://[^\s\u3000-\u9fff\uff00-\uffef]+"
-)
+_URL = re.compile(r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]*://[^\s\u3000-\u9fff\uff00-\uffef]+")
 _PATH_LIKE = re.compile(
     r"(?<![A-Za-z0-9_.~@+$*{}\[\]-])[A-Za-z0-9_.~@+$*{}\[\]-]*+(?:[/\\][A-Za-z0-9_.~@+$*{}\[\]-]+)+[/\\]?"
     r"|\.?[A-Za-z0-9_][\w.+-]*",
@@ -302,14 +287,8 @@ _NAME = re.compile(
 )
 _CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2,}[a-z]{2,}")
 _CODE_NUMBER = re.compile(r"[A-Z]{1,5}\d{3,}")
-_WHOLE_NAME = re.compile(
-    r"@?-{0,2}[A-Za-z_$][\w$]*(?:(?:\.|::|->|#|-)[A-Za-z_][\w$]*)*(?:\(\))?", re.ASCII
-)
-_ACRONYMS = frozenset(
-    _words(
-        "HTTPS ASCII OAUTH POSIX MYSQL JSONL REGEX CRUD LINUX MACOS YAML TOML README TODO FIXME"
-    )
-)
+_WHOLE_NAME = re.compile(r"@?-{0,2}[A-Za-z_$][\w$]*(?:(?:\.|::|->|#|-)[A-Za-z_][\w$]*)*(?:\(\))?", re.ASCII)
+_ACRONYMS = frozenset(_words("HTTPS ASCII OAUTH POSIX MYSQL JSONL REGEX CRUD LINUX MACOS YAML TOML README TODO FIXME"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,10 +314,7 @@ def query_terms(question: str) -> Query:
     """Take a question apart. Accepts any string; one without content words gives no ``words``."""
     normal = _normal(question)
     prose = _URL.sub(" ", normal)
-    quoted = [
-        next(filter(None, match.groups()), "").strip()
-        for match in _QUOTED.finditer(question)
-    ]
+    quoted = [next(filter(None, match.groups()), "").strip() for match in _QUOTED.finditer(question)]
     spans = _path_spans(prose)
     return Query(
         words=tuple(dict.fromkeys(_content(normal))),
@@ -350,13 +326,14 @@ def query_terms(question: str) -> Query:
     )
 
 
+def is_function_word(term: str) -> bool:
+    """Whether an index term (an English stem or a Chinese word) says nothing about what is asked for."""
+    return term in _STOP_WORDS or term in _HAN_STOP
+
+
 def content_runs(han_run: str) -> list[str]:
     """A run of Han without its function words: ``为什么重试会卡住`` -> ``重试``, ``卡住``."""
-    return [
-        piece
-        for piece in _HAN_CUT.sub(lambda match: match[1] or " ", han_run).split()
-        if piece
-    ]
+    return [piece for piece in _HAN_CUT.sub(lambda match: match[1] or " ", han_run).split() if piece]
 
 
 def _content(text: str) -> list[str]:
@@ -365,9 +342,7 @@ def _content(text: str) -> list[str]:
         if _HAN_RUN.match(token):
             found.extend(term for run in content_runs(token) for term in _grams(run))
         else:
-            found.extend(
-                term for term in _terms_by_token[token] if term not in _STOP_WORDS
-            )
+            found.extend(term for term in _terms_by_token[token] if term not in _STOP_WORDS)
     return found
 
 
@@ -389,20 +364,12 @@ def _is_path(candidate: str) -> bool:
     if not segments:
         return False
     stem_part, dot, extension = segments[-1].rpartition(".")
-    named = (
-        bool(dot)
-        and extension in _EXTENSIONS
-        and bool(stem_part or len(segments) > 1 or extension == "env")
-    )
+    named = bool(dot) and extension in _EXTENSIONS and bool(stem_part or len(segments) > 1 or extension == "env")
     if len(segments) == 1 and not re.search(r"[/\\]", candidate):
-        dotfile = (
-            lowered.startswith(".") and lowered[1:2].isalpha() and len(lowered) > 3
-        )
+        dotfile = lowered.startswith(".") and lowered[1:2].isalpha() and len(lowered) > 3
         capital = candidate[:1].isupper() and lowered in _FILES_WITHOUT_EXTENSION
         return named or dotfile or capital
-    rooted = lowered.startswith(("./", "../", "~/", "/")) or lowered.endswith(
-        ("/", "\\")
-    )
+    rooted = lowered.startswith(("./", "../", "~/", "/")) or lowered.endswith(("/", "\\"))
     folder = segments[0] in _FOLDERS and len(segments) > 1
     underscored = len(segments) > 1 and any("_" in segment for segment in segments)
     return named or rooted or folder or underscored or len(segments) > 2
@@ -420,9 +387,7 @@ def _identifiers(text: str, path_spans: list[tuple[int, int]]) -> list[str]:
         if before >= 0 and match.start() < path_spans[before][1]:
             continue
         name = match["flag"] or match["name"]
-        if _is_name(
-            name, flag=match["flag"] is not None, called=match["call"] is not None
-        ):
+        if _is_name(name, flag=match["flag"] is not None, called=match["call"] is not None):
             found.append((match.start(), name.lstrip("@")))
     found.sort(key=lambda item: item[0])
     return [name for _, name in found]
@@ -439,9 +404,7 @@ def _is_name(name: str, *, flag: bool, called: bool) -> bool:
         return True
     if name.isupper():
         # Short words in capitals are acronyms of prose (HTTP, URL), long ones are names (TIMEOUT, ENOENT).
-        return (len(name) > 4 and name not in _ACRONYMS) or _CODE_NUMBER.fullmatch(
-            name
-        ) is not None
+        return (len(name) > 4 and name not in _ACRONYMS) or _CODE_NUMBER.fullmatch(name) is not None
     return _CAMEL.search(name) is not None
 
 
@@ -454,16 +417,9 @@ def _compounds(text: str) -> list[str]:
                 found += _both_ways(pieces)
         for first, second in pairwise(words):
             left, right = first.casefold(), second.casefold()
-            if not (
-                left.isascii()
-                and right.isascii()
-                and left.isalpha()
-                and right.isalpha()
-            ):
+            if not (left.isascii() and right.isascii() and left.isalpha() and right.isalpha()):
                 continue
-            if _stems[left] in _STOP_WORDS or (
-                _stems[right] in _STOP_WORDS and right not in _PARTICLES
-            ):
+            if _stems[left] in _STOP_WORDS or (_stems[right] in _STOP_WORDS and right not in _PARTICLES):
                 continue
             if len(left) + len(right) <= _LONGEST_STEMMED:
                 found += _both_ways([left, right])
