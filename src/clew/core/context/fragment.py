@@ -34,6 +34,8 @@ class Fragment:
     """Fragments of one group belong to one file; they are shown in the order of `order`."""
     order: int = 0
     """Place within the group, for instance the first line."""
+    cuttable: bool = False
+    """When room is short the body may be shown in part, whole lines from its start; the header then says so."""
 
 
 @dataclass(frozen=True, slots=True)
