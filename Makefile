@@ -1,0 +1,68 @@
+# Needs GNU make 3.81 or later, Python 3.11 or later and git. `make help` lists the targets.
+PYTHON ?= python3
+BIN := .venv/bin
+ARGS ?=
+Q ?= How is it decided which files of a repository go into the context?
+# A question may hold `$`: take it as it was given, and let the shell read it from the environment.
+override Q := $(value Q)
+export Q
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test test-all check check-format check-lint check-types check-imports check-docs check-gates \
+	fix bench docs lock clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1~\2/p' Makefile | awk -F'~' '{ printf "%-20s %s\n", $$1, $$2 }'
+
+setup: ## make .venv as the locks say (does nothing when it is up to date)
+	@"$(PYTHON)" tools/set_up.py
+
+run: setup ## answer a question about this repository: make run Q="..."
+	@$(BIN)/clew ask "$$Q"
+
+test: setup ## the tests without the slow ones
+	@$(BIN)/python -m pytest -n auto -m "not slow" $(ARGS)
+
+test-all: setup ## all tests
+	@$(BIN)/python -m pytest -n auto $(ARGS)
+
+check: setup ## format, lint, types, import contracts, generated docs, gates; all of them, also after a failure
+	@$(MAKE) -k --no-print-directory check-format check-lint check-types check-imports check-docs check-gates
+
+check-format:
+	@$(BIN)/ruff format --check .
+
+check-lint:
+	@$(BIN)/ruff check .
+
+check-types:
+	@$(BIN)/basedpyright
+
+check-imports:
+	@$(BIN)/lint-imports
+
+check-docs:
+	@$(BIN)/python tools/reference.py --check
+
+check-gates:
+	@$(BIN)/python -m pytest -q tests/test_sizes.py tests/test_architecture.py tests/test_requirements.py tests/test_lock.py tests/docs
+
+fix: setup ## format, mend what the linter can, make the reference again
+	@$(BIN)/ruff check --fix-only .
+	@$(BIN)/ruff format .
+	@$(BIN)/python tools/reference.py
+
+bench: setup ## the measurements of benchmarks/
+	@set -e; found=; for file in benchmarks/bench_*.py; do \
+		[ -e "$$file" ] || continue; found=1; echo "== $$file"; $(BIN)/python "$$file"; \
+	done; [ -n "$$found" ] || echo "benchmarks/ holds no measurement yet"
+
+docs: setup ## make docs/reference/ from the code
+	@$(BIN)/python tools/reference.py
+
+lock: setup ## make the locks again from pyproject.toml, with the newest releases it allows
+	@$(BIN)/python tools/lock.py
+
+clean: ## remove .venv and every cache
+	@rm -rf .venv build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

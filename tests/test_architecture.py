@@ -1,0 +1,119 @@
+"""The shape of the code: import contracts, the public names, who may read the environment."""
+
+from __future__ import annotations
+
+import ast
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "src" / "clew"
+
+READS_ENVIRONMENT = {
+    "app.py": "the composition root: it reads the environment once and hands it on as a value",
+}
+"""Modules of src/clew that may touch os.environ, each with its reason."""
+
+
+def lint_imports(source: Path) -> subprocess.CompletedProcess[str]:
+    """Check the contracts over the package below `source`."""
+    paths = os.pathsep.join([str(source), os.environ["PYTHONPATH"]])
+    command = [
+        str(Path(sys.executable).parent / "lint-imports"),
+        "--no-cache",
+        "--no-logo",
+        "--config",
+        str(ROOT / ".importlinter"),
+    ]
+    return subprocess.run(
+        command, env=os.environ | {"PYTHONPATH": paths}, capture_output=True, text=True, check=False, cwd=source
+    )
+
+
+@pytest.mark.requirement("Q-60")
+def test_the_import_contracts_hold() -> None:
+    done = lint_imports(PACKAGE.parent)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+PLANTED = {
+    "core knows a store": ("core/text/planted.py", "import clew.stores", "entrypoints > app"),
+    "a part of the core knows another": (
+        "core/index/planted.py",
+        "import clew.core.context.fragment",
+        "Parts of the core",
+    ),
+    "also inside a function": (
+        "core/index/planted.py",
+        "def f():\n    from clew.core.context import fragment",
+        "Parts of the core",
+    ),
+    "core reads files": ("core/context/planted.py", "import os", "no input or output"),
+    "one entry point knows another": ("entrypoints/planted.py", "import clew.entrypoints.cli", "Entry points"),
+    "a module outside the layers": ("planted.py", "", "not listed as layers"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.requirement("Q-60")
+@pytest.mark.parametrize("violation", PLANTED)
+def test_a_planted_violation_is_reported(violation: str, tmp_path: Path) -> None:
+    path, text, words = PLANTED[violation]
+    shutil.copytree(PACKAGE, tmp_path / "clew", ignore=shutil.ignore_patterns("__pycache__", "data"))
+    (tmp_path / "clew" / path).write_text(text + "\n", encoding="utf-8")
+    done = lint_imports(tmp_path)
+    assert done.returncode != 0
+    assert words in " ".join(done.stdout.partition("Broken contracts")[2].split()), done.stdout
+
+
+def test_the_public_names_are_exactly_these() -> None:
+    import clew  # noqa: PLC0415 - the test is about this import
+
+    lines = (ROOT / "tests" / "public_names.txt").read_text(encoding="utf-8").splitlines()
+    pinned = [line for line in lines if line and not line.startswith("#")]
+    names = list(getattr(clew, "__all__", []))
+    assert names == pinned
+    assert pinned == sorted(pinned)
+    for name in names:
+        assert getattr(clew, name) is not None
+
+
+def environment_reads(text: str) -> list[int]:
+    """Lines that touch os.environ, os.getenv or a name imported for that."""
+    names = {"environ", "environb", "getenv", "getenvb", "putenv", "unsetenv"}
+    lines: list[int] = []
+    for node in ast.walk(ast.parse(text)):
+        if not isinstance(node, ast.Attribute | ast.ImportFrom):
+            continue
+        attribute = isinstance(node, ast.Attribute) and node.attr in names and ast.unparse(node.value) == "os"
+        imported = (
+            isinstance(node, ast.ImportFrom)
+            and node.module == "os"
+            and any(alias.name in names for alias in node.names)
+        )
+        if attribute or imported:
+            lines.append(node.lineno)
+    return sorted(lines)
+
+
+def test_only_the_composition_root_reads_the_environment() -> None:
+    readers = {
+        str(path.relative_to(PACKAGE)): lines
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if (lines := environment_reads(path.read_text(encoding="utf-8")))
+    }
+    assert readers.keys() <= READS_ENVIRONMENT.keys(), {k: v for k, v in readers.items() if k not in READS_ENVIRONMENT}
+    idle = [
+        name for name in READS_ENVIRONMENT if name not in readers and (PACKAGE / name).exists() and name != "app.py"
+    ]
+    assert not idle, f"exceptions that nothing needs: {idle}"
+
+
+def test_each_way_to_the_environment_is_seen() -> None:
+    text = "import os\nos.environ['A']\nos.getenv('A')\nfrom os import environ\nself.environ\n"
+    assert environment_reads(text) == [2, 3, 4]

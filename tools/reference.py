@@ -1,0 +1,185 @@
+"""Make `docs/reference/` from the code: commands, settings, errors. `--check` only says what is out of date."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import importlib
+import inspect
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+ROOT = Path(__file__).resolve().parent.parent
+REFERENCE = ROOT / "docs" / "reference"
+SETTINGS = ROOT / "src" / "clew" / "settings.py"
+COMMANDS = "clew.entrypoints.cli.main"
+HEAD = "<!-- Made by `make docs`. Do not edit. -->\n"
+
+
+def main() -> None:
+    """Write the pages, or compare them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="change nothing; status 1 if a page is out of date")
+    check = parser.parse_args().check
+    stale = [name for name, text in pages().items() if not is_current(REFERENCE / name, text)]
+    if check:
+        if stale:
+            sys.exit(f"error: out of date: {', '.join(f'docs/reference/{name}' for name in stale)}\nhint: make docs")
+        return
+    REFERENCE.mkdir(parents=True, exist_ok=True)
+    for name in stale:
+        (REFERENCE / name).write_text(pages()[name], encoding="utf-8")
+        print(f"docs/reference/{name}")
+
+
+def is_current(path: Path, text: str) -> bool:
+    """True if the file has exactly this text."""
+    return path.is_file() and path.read_text(encoding="utf-8") == text
+
+
+def pages() -> dict[str, str]:
+    """Text of each generated page by its file name."""
+    return {"commands.md": commands_page(), "settings.md": settings_page(), "errors.md": errors_page()}
+
+
+# ---------------------------------------------------------------------- commands
+
+
+def root_command() -> click.Group | None:
+    """The command tree; None while there is none."""
+    try:
+        module = importlib.import_module(COMMANDS)
+    except ModuleNotFoundError as error:
+        if error.name == COMMANDS:
+            return None
+        raise
+    groups = [value for value in vars(module).values() if isinstance(value, click.Group)]
+    # Of several groups the root is the one that is nobody's command.
+    children = {id(child) for group in groups for child in getattr(group, "commands", {}).values()}
+    return next((group for group in groups if id(group) not in children), None)
+
+
+def command_tree(command: click.Command, context: click.Context) -> Iterator[tuple[click.Command, click.Context]]:
+    """Each command that is not hidden, parents first, in the order that `--help` has."""
+    yield command, context
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            child = command.get_command(context, name)
+            if child is not None and not child.hidden:
+                yield from command_tree(child, click.Context(child, info_name=name, parent=context))
+
+
+def commands_page() -> str:
+    """Usage, words and options of each command."""
+    out = [HEAD, "# Commands\n"]
+    root = root_command()
+    if root is None:
+        return "\n".join([*out, "There is no command yet.\n"])
+    for command, context in command_tree(root, click.Context(root, info_name="clew")):
+        out.append(f"## `{context.command_path}`\n")
+        pieces = command.collect_usage_pieces(context)
+        out.append(f"```\n{' '.join([context.command_path, *pieces])}\n```\n")
+        words = inspect.cleandoc((command.help or "").partition("\f")[0])
+        if words:
+            out.append(blocks(words) + "\n")
+        out.extend(option_table(command, context))
+        if command.epilog:
+            out.append(blocks(inspect.cleandoc(command.epilog)) + "\n")
+    return "\n".join(out)
+
+
+def blocks(words: str) -> str:
+    """Help text as Markdown: a paragraph that click must not rewrap becomes a block of its own."""
+    paragraphs = re.split(r"\n{2,}", words)
+    return "\n\n".join(
+        f"```\n{paragraph.removeprefix(chr(8)).strip(chr(10))}\n```" if paragraph.startswith("\b") else paragraph
+        for paragraph in paragraphs
+    )
+
+
+def option_table(command: click.Command, context: click.Context) -> list[str]:
+    """Arguments and options as table rows."""
+    rows = [record for parameter in command.get_params(context) if (record := parameter.get_help_record(context))]
+    if not rows:
+        return []
+    cells = [tuple(cell.replace("|", "\\|").replace("\n", " ") for cell in row) for row in rows]
+    return ["| option | meaning |", "| --- | --- |", *(f"| `{left}` | {right} |" for left, right in cells), ""]
+
+
+# ---------------------------------------------------------------------- settings
+
+
+def settings_fields() -> list[tuple[str, str, str, str]]:
+    """Name, type and default as written, and docstring of each field of `Settings`; empty while there is no such class."""
+    if not SETTINGS.is_file():
+        return []
+    tree = ast.parse(SETTINGS.read_text(encoding="utf-8"))
+    found = next((node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Settings"), None)
+    if found is None:
+        return []
+    fields: list[tuple[str, str, str, str]] = []
+    for position, node in enumerate(found.body):
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and not node.target.id.startswith("_"):
+            follower = found.body[position + 1] if position + 1 < len(found.body) else None
+            default = ast.unparse(node.value) if node.value else ""
+            fields.append((node.target.id, ast.unparse(node.annotation), default, field_docstring(follower)))
+    return fields
+
+
+def field_docstring(node: ast.stmt | None) -> str:
+    """The string that stands under a field."""
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+        return inspect.cleandoc(node.value.value)
+    return ""
+
+
+def settings_page() -> str:
+    """One heading for each setting."""
+    out = [HEAD, "# Settings\n"]
+    out.append(
+        "A flag beats the environment, the environment the project's file, that the user's file, that the default."
+    )
+    out.append("`clew config` shows each value with its origin.\n")
+    for name, kind, default, words in settings_fields():
+        out.append(f"## `{name}`\n")
+        simple = default and "(" not in default.removeprefix("()")
+        out.append(f"Type: `{kind}`" + (f", default: `{default}`\n" if simple else "\n"))
+        if words:
+            out.append(f"{words}\n")
+    return "\n".join(out)
+
+
+# ---------------------------------------------------------------------- errors
+
+
+def error_classes() -> list[type[Exception]]:
+    """Every error of the tree, in the order of the file."""
+    module = importlib.import_module("clew.errors")
+    return [value for value in vars(module).values() if isinstance(value, type) and issubclass(value, module.ClewError)]
+
+
+def errors_page() -> str:
+    """One heading for each error with its statuses."""
+    out = [HEAD, "# Errors\n"]
+    out.append("Clew prints `error:` with the message and, where something can be done, a line `hint:`.")
+    out.append("The name of the error is its stable code; `--json` output carries it.\n")
+    out.append("| status | meaning |\n| --- | --- |")
+    out.append("| 0 | done |\n| 1 | it failed |\n| 2 | the request cannot be carried out as given |")
+    out.append("| 75 | busy: the same command may succeed later |\n")
+    for error in error_classes():
+        parent = error.__mro__[1].__name__
+        kind = f" A kind of `{parent}`." if parent != "Exception" else ""
+        again = "yes" if getattr(error, "retry", False) else "no"
+        out.append(f"## `{error.__name__}`\n")
+        out.append(f"{(error.__doc__ or '').strip()}.{kind}\n")
+        statuses = f"Exit status {getattr(error, 'exit_status', 1)}, HTTP status {getattr(error, 'http_status', 500)}"
+        out.append(f"{statuses}, worth trying again: {again}.\n")
+    return "\n".join(out)
+
+
+if __name__ == "__main__":
+    main()
