@@ -1,0 +1,153 @@
+"""The work tree as a set of files, with ignore rules resolved once from the root."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pathspec import GitIgnoreSpec
+
+from clew.core.ports import Entry
+from clew.errors import NotFound, Refused
+
+MOST_FILES = 60_000
+"""Files of one work tree beyond this number are left out, and the caller is told."""
+MOST_VISITED = 400_000
+"""Directory entries looked at before the walk stops."""
+MOST_IGNORE_BYTES = 256 * 1024
+_IGNORE_NAMES = (".gitignore", ".ignore", ".clewignore")
+_NEVER = frozenset({".git", ".hg", ".svn", ".jj", "__pycache__", "node_modules", ".venv", ".tox", ".nox", ".mypy_cache",
+                    ".pytest_cache", ".ruff_cache", ".hypothesis", ".idea", ".gradle", ".terraform", ".DS_Store"})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """Ignore rules of one directory: paths are relative to `base`."""
+
+    base: str
+    spec: GitIgnoreSpec
+
+
+class WorkTree:
+    """The files below `root`, read from disk now.
+
+    `ignore` are further patterns in the gitignore format, from configuration. Directories are walked breadth first in
+    the order of their names, so that a cut at MOST_FILES is the same every time. Symbolic links are not followed.
+    """
+
+    def __init__(self, root: Path, ignore: Sequence[str] = (), *, most_files: int = MOST_FILES) -> None:
+        self.root = root
+        self._configured = tuple(ignore)
+        self._most = most_files
+        self.left_out = ""
+        """After a walk: why files are missing, or an empty string."""
+
+    def entries(self) -> Iterator[Entry]:
+        """Regular files that no rule ignores. Unreadable directories are passed over."""
+        self.left_out = ""
+        top = self._top_rules()
+        queue: list[tuple[str, tuple[_Rules, ...]]] = [("", top)]
+        given = visited = 0
+        is_repository = (self.root / ".git").exists()
+        for folder, inherited in queue:
+            try:
+                listing = sorted(os.scandir(self.root / folder if folder else self.root), key=lambda e: e.name)
+            except OSError:
+                continue
+            names = {entry.name for entry in listing}
+            if folder and is_repository and ".git" in names or folder and "pyvenv.cfg" in names:
+                continue
+            rules = self._extended(folder, inherited, names)
+            for entry in listing:
+                visited += 1
+                if entry.name in _NEVER:
+                    continue
+                path = f"{folder}/{entry.name}" if folder else entry.name
+                try:
+                    path.encode("utf-8")
+                    is_folder = entry.is_dir(follow_symlinks=False)
+                    if is_folder:
+                        if not ignored(path + "/", rules):
+                            queue.append((path, rules))
+                        continue
+                    if not entry.is_file(follow_symlinks=False) or ignored(path, rules):
+                        continue
+                    status = entry.stat(follow_symlinks=False)
+                except (OSError, UnicodeEncodeError):
+                    continue
+                given += 1
+                if given > self._most:
+                    self.left_out = f"only the first {self._most} files were read"
+                    return
+                yield Entry(path, status.st_size, stamp(status), status.st_mtime)
+            if visited > MOST_VISITED:
+                self.left_out = f"the walk stopped after {MOST_VISITED} directory entries"
+                return
+
+    def read(self, path: str) -> bytes:
+        """The bytes of a regular file inside the root. Raises NotFound, Refused."""
+        full = self.root / path
+        try:
+            handle = os.open(full, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+        except FileNotFoundError as error:
+            raise NotFound(f"`{path}` is gone") from error
+        except OSError as error:
+            raise Refused(f"`{path}` cannot be read: {error.strerror}") from error
+        with os.fdopen(handle, "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise Refused(f"`{path}` is not a regular file")
+            return file.read()
+
+    def stamp(self, path: str) -> str | None:
+        """The stamp of one file now; None where it is gone."""
+        try:
+            status = os.lstat(self.root / path)
+        except (OSError, ValueError):
+            return None
+        return stamp(status) if stat.S_ISREG(status.st_mode) else None
+
+    def _top_rules(self) -> tuple[_Rules, ...]:
+        rules: list[_Rules] = []
+        exclude = self.root / ".git" / "info" / "exclude"
+        if (spec := _load(exclude)) is not None:
+            rules.append(_Rules("", spec))
+        if self._configured:
+            rules.append(_Rules("", GitIgnoreSpec.from_lines(self._configured)))
+        return tuple(rules)
+
+    def _extended(self, folder: str, inherited: tuple[_Rules, ...], names: set[str]) -> tuple[_Rules, ...]:
+        rules = inherited
+        for name in _IGNORE_NAMES:
+            if name in names and (spec := _load(self.root / folder / name)) is not None:
+                # Configuration comes last: it has the last word over files of the repository.
+                own = _Rules(folder + "/" if folder else "", spec)
+                rules = (*rules[:-1], own, rules[-1]) if self._configured and rules else (*rules, own)
+        return rules
+
+
+def stamp(status: os.stat_result) -> str:
+    """Size, modification, change time and inode: what tells two states of a file apart without reading it."""
+    return f"{status.st_size}:{status.st_mtime_ns}:{status.st_ctime_ns}:{status.st_ino}"
+
+
+def ignored(path: str, rules: Sequence[_Rules]) -> bool:
+    """Whether the last rule that speaks of `path` ignores it. A directory's path ends with a slash."""
+    for rule in reversed(rules):
+        result = rule.spec.check_file(path[len(rule.base) :])
+        if result.include is not None:
+            return result.include
+    return False
+
+
+def _load(path: Path) -> GitIgnoreSpec | None:
+    try:
+        if not path.is_file() or path.stat().st_size > MOST_IGNORE_BYTES:
+            return None
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        spec = GitIgnoreSpec.from_lines(lines)
+    except (OSError, ValueError):
+        return None
+    return spec if len(spec.patterns) else None

@@ -1,0 +1,453 @@
+"""The code index of one workspace: derived, incremental, disposable. One SQLite file in one folder.
+
+Freshness: `refresh` compares the stamps of a tree with those stored and reads what differs. A file whose times are
+younger than `TICK` when it is read may change again under the same stamp, so it is read again at the next refresh and
+compared by digest, until it has come to rest.
+
+All writes of one refresh go through `begin immediate`, so several processes may refresh at once: the second one finds
+the work done. A database that is damaged is moved aside and made again; nothing in it is canonical.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from clew.core.index.chunk import Outline
+from clew.core.index.kinds import Kind, kind
+from clew.core.ports import Entry, Tree
+from clew.core.text.terms import path_terms, terms
+from clew.errors import ClewError, StoreBusy, StoreError
+
+FORMAT = 1
+"""Raise it when rows of the same text change."""
+TICK = 2.0
+"""Seconds: the coarsest clock of a file system in use (FAT: 2 s)."""
+MOST_BYTES = 1_000_000
+"""Larger files are known by path only."""
+BATCH = 400
+"""Files a transaction."""
+BUSY_SECONDS = 90.0
+
+_SCHEMA = """
+create table if not exists meta (key text primary key, value text) without rowid;
+create table if not exists files (
+  id integer primary key, path text unique not null, size integer, stamp text, digest blob, kind text,
+  lines integer, mtime real, young integer not null default 0);
+create table if not exists chunks (
+  id integer primary key, file integer not null, first integer, last integer, symbol text, length integer);
+create index if not exists chunks_file on chunks(file);
+create table if not exists symbols (folded text, name text, file integer, line integer, last integer);
+create index if not exists symbols_folded on symbols(folded);
+create index if not exists symbols_file on symbols(file);
+create virtual table if not exists chunk_terms using fts5(body, head, tokenize="ascii tokenchars '_.'");
+create virtual table if not exists file_terms using fts5(names, path, tokenize="ascii tokenchars '_.'");
+create virtual table if not exists chunk_vocabulary using fts5vocab(chunk_terms, row);
+create table if not exists commits (id integer primary key, sha text, at integer, subject text);
+create virtual table if not exists commit_terms using fts5(words, tokenize="ascii tokenchars '_.'");
+create table if not exists commit_files (commit_id integer, path text);
+create index if not exists commit_files_commit on commit_files(commit_id);
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Refreshed:
+    """What a refresh did: numbers of files."""
+
+    total: int
+    read: int
+    changed: int
+    gone: int
+    seconds: float
+    digest: str
+    """Digest over path and stamp of every file: the state of the tree that the index now mirrors."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileRow:
+    """One indexed file."""
+
+    id: int
+    path: str
+    kind: Kind
+    lines: int
+    size: int
+    mtime: float
+    stamp: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkRow:
+    """One indexed chunk: whole lines of a file."""
+
+    id: int
+    file: int
+    first: int
+    last: int
+    symbol: str
+    length: int
+    """Number of terms."""
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """One commit for the history table."""
+
+    sha: str
+    at: int
+    """Author time, seconds since the epoch."""
+    message: str
+    paths: tuple[str, ...]
+
+
+class CodeIndex:
+    """Opened by `CodeIndex.open`; close it, or use it in a `with`. One instance belongs to one thread."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path = path
+        self._db = connection
+
+    @classmethod
+    def open(cls, path: Path, *, variant: str) -> CodeIndex:
+        """Open or make the index. `variant` names chunker, terms and settings that shape rows; another one starts anew.
+
+        Raises StoreBusy when another process holds it too long, StoreError when the folder cannot be written.
+        """
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            return cls(path, _connect(path, f"{FORMAT}:{variant}"))
+        except sqlite3.OperationalError as error:
+            if "locked" in str(error) or "busy" in str(error):
+                raise StoreBusy(f"the index {path} is in use", hint="try again in a moment") from error
+            raise StoreError(f"the index {path} cannot be opened: {error}", hint="set CLEW_HOME to a writable folder") from error
+        except sqlite3.DatabaseError:
+            remove(path)
+            return cls(path, _connect(path, f"{FORMAT}:{variant}"))
+        except OSError as error:
+            raise StoreError(f"the index {path} cannot be made: {error}", hint="set CLEW_HOME to a writable folder") from error
+
+    def __enter__(self) -> CodeIndex:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Release the file. Safe to call twice."""
+        self._db.close()
+
+    # -- freshness
+
+    def refresh(
+        self,
+        tree: Tree,
+        outline: Callable[[str, str], Outline],
+        *,
+        now: Callable[[], float] = time.time,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Refreshed:
+        """Make the index mirror `tree`. Files that vanish or cannot be read while this runs are left out."""
+        began = time.perf_counter()
+        entries = {entry.path: entry for entry in tree.entries()}
+        stale, gone = self._difference(entries)
+        read = changed = 0
+        if stale or gone:
+            try:
+                read, changed = self._bring(tree, outline, entries, now, progress)
+            except sqlite3.OperationalError as error:
+                raise _store_error(self.path, error) from error
+        digest = hashlib.blake2b(digest_size=16)
+        for path in sorted(entries):
+            digest.update(f"{path}\0{entries[path].stamp}\n".encode())
+        return Refreshed(len(entries), read, changed, len(gone), time.perf_counter() - began, digest.hexdigest())
+
+    def _difference(self, entries: dict[str, Entry]) -> tuple[list[str], list[str]]:
+        known = dict[str, str]()
+        young = set[str]()
+        for path, mark, is_young in self._db.execute("select path, stamp, young from files"):
+            known[path] = mark
+            if is_young:
+                young.add(path)
+        stale = [path for path, entry in entries.items() if known.get(path) != entry.stamp or path in young]
+        gone = [path for path in known if path not in entries]
+        return stale, gone
+
+    def _bring(
+        self,
+        tree: Tree,
+        outline: Callable[[str, str], Outline],
+        entries: dict[str, Entry],
+        now: Callable[[], float],
+        progress: Callable[[int, int], None] | None,
+    ) -> tuple[int, int]:
+        read = changed = 0
+        with self._writing():
+            stale, gone = self._difference(entries)
+            for path in gone:
+                self._forget(path)
+        for at in range(0, len(stale), BATCH):
+            with self._writing():
+                for path in stale[at : at + BATCH]:
+                    read += 1
+                    changed += self._take(tree, outline, entries[path], now)
+            if progress is not None:
+                progress(min(at + BATCH, len(stale)), len(stale))
+        return read, changed
+
+    def _take(self, tree: Tree, outline: Callable[[str, str], Outline], entry: Entry, now: Callable[[], float]) -> bool:
+        row = self._db.execute("select id, stamp, digest from files where path = ?", (entry.path,)).fetchone()
+        young = entry.mtime > 0 and now() - entry.mtime < TICK
+        file_kind = kind(entry.path)
+        content = b""
+        if file_kind is not Kind.DATA and entry.size <= MOST_BYTES:
+            try:
+                content = tree.read(entry.path)
+            except ClewError:
+                self._forget(entry.path)
+                return False
+        digest = hashlib.blake2b(content, digest_size=16).digest()
+        if row is not None and row[2] == digest and row[1] is not None:
+            self._db.execute(
+                "update files set stamp = ?, size = ?, mtime = ?, young = ? where id = ?",
+                (entry.stamp, entry.size, entry.mtime, young, row[0]),
+            )
+            return False
+        self._forget(entry.path)
+        text = decode(content)
+        if text is None or generated(text):
+            text, file_kind = "", Kind.DATA
+        self._insert(entry, file_kind, digest, young, outline(entry.path, text) if text else None, text)
+        return True
+
+    def _insert(
+        self, entry: Entry, file_kind: Kind, digest: bytes, young: bool, found: Outline | None, text: str
+    ) -> None:
+        cursor = self._db.execute(
+            "insert into files (path, size, stamp, digest, kind, lines, mtime, young) values (?, ?, ?, ?, ?, ?, ?, ?)",
+            (entry.path, entry.size, entry.stamp, digest, file_kind.value, found.lines if found else 0, entry.mtime, young),
+        )
+        file_id = cursor.lastrowid
+        where = path_terms(entry.path)
+        names: list[str] = []
+        if found is not None:
+            lines = text.split("\n")
+            inside: list[list[str]] = [[] for _ in found.chunks]
+            at = 0
+            for symbol in found.symbols:
+                names.extend(terms(symbol.name))
+                while at + 1 < len(found.chunks) and found.chunks[at].ends_before(symbol.start):
+                    at += 1
+                inside[at].append(symbol.name)
+            for chunk, own in zip(found.chunks, inside, strict=True):
+                body = terms("\n".join(lines[chunk.start - 1 : chunk.end]))
+                head = terms(" ".join([chunk.symbol, *own]))
+                row = self._db.execute(
+                    "insert into chunks (file, first, last, symbol, length) values (?, ?, ?, ?, ?)",
+                    (file_id, chunk.start, chunk.end, chunk.symbol, len(body)),
+                )
+                self._db.execute(
+                    "insert into chunk_terms (rowid, body, head) values (?, ?, ?)",
+                    (row.lastrowid, " ".join(body), " ".join(head)),
+                )
+            self._db.executemany(
+                "insert into symbols (folded, name, file, line, last) values (?, ?, ?, ?, ?)",
+                [(s.name.casefold(), s.name, file_id, s.start, s.end) for s in found.symbols],
+            )
+        self._db.execute(
+            "insert into file_terms (rowid, names, path) values (?, ?, ?)", (file_id, " ".join(names), " ".join(where))
+        )
+
+    def _forget(self, path: str) -> None:
+        row = self._db.execute("select id from files where path = ?", (path,)).fetchone()
+        if row is None:
+            return
+        self._db.execute("delete from chunk_terms where rowid in (select id from chunks where file = ?)", row)
+        self._db.execute("delete from chunks where file = ?", row)
+        self._db.execute("delete from symbols where file = ?", row)
+        self._db.execute("delete from file_terms where rowid = ?", row)
+        self._db.execute("delete from files where id = ?", row)
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        self._db.execute("begin immediate")
+        try:
+            yield
+        except BaseException:
+            self._db.rollback()
+            raise
+        self._db.commit()
+
+    # -- history
+
+    def head(self) -> str:
+        """The commit up to which the history is known; empty when none is."""
+        row = self._db.execute("select value from meta where key = 'head'").fetchone()
+        return row[0] if row else ""
+
+    def add_history(self, commits: Iterable[Commit], head: str, *, replace: bool) -> None:
+        """Add commits (any order) and remember `head`; with `replace`, forget the earlier ones first."""
+        with self._writing():
+            if replace:
+                for table in ("commits", "commit_terms", "commit_files"):
+                    self._db.execute(f"delete from {table}")
+            for commit in commits:
+                subject = commit.message.partition("\n")[0]
+                row = self._db.execute(
+                    "insert into commits (sha, at, subject) values (?, ?, ?)", (commit.sha, commit.at, subject)
+                )
+                self._db.execute(
+                    "insert into commit_terms (rowid, words) values (?, ?)", (row.lastrowid, " ".join(terms(commit.message)))
+                )
+                self._db.executemany(
+                    "insert into commit_files (commit_id, path) values (?, ?)",
+                    [(row.lastrowid, path) for path in commit.paths],
+                )
+            self._db.execute("insert or replace into meta (key, value) values ('head', ?)", (head,))
+
+    # -- reading
+
+    def counts(self) -> dict[str, int]:
+        """Numbers of files, chunks, symbols and commits."""
+        return {
+            table: int(self._db.execute(f"select count(*) from {table}").fetchone()[0])
+            for table in ("files", "chunks", "symbols", "commits")
+        }
+
+    def frequencies(self, words: Sequence[str]) -> dict[str, int]:
+        """In how many chunks each term stands; terms that stand nowhere are left out."""
+        marks = ",".join("?" * len(words))
+        query = f"select term, doc from chunk_vocabulary where term in ({marks})"
+        return {term: count for term, count in self._db.execute(query, list(words))}
+
+    def vocabulary(self, least: int = 1) -> list[tuple[str, int]]:
+        """All terms that stand in at least `least` chunks, with that number."""
+        return list(self._db.execute("select term, doc from chunk_vocabulary where doc >= ?", (least,)))
+
+    def chunk_scores(self, term: str, head_weight: float) -> list[tuple[int, float]]:
+        """(chunk, BM25) of one term, higher is better. k1 1.2, b 0.75 (SQLite FTS5)."""
+        query = "select rowid, -bm25(chunk_terms, 1.0, ?) from chunk_terms where chunk_terms match ?"
+        return list(self._db.execute(query, (head_weight, f'"{term}"')))
+
+    def phrase_chunks(self, words: Sequence[str], distance: int) -> list[int]:
+        """Chunks in which all the words stand within `distance` terms of each other."""
+        inner = " ".join(f'"{word}"' for word in words)
+        query = "select rowid from chunk_terms where chunk_terms match ?"
+        return [row[0] for row in self._db.execute(query, (f"NEAR({inner}, {distance})",))]
+
+    def file_scores(self, term: str, column: str) -> list[tuple[int, float]]:
+        """(file, BM25) of one term in `names` or `path`."""
+        query = "select rowid, -bm25(file_terms) from file_terms where file_terms match ?"
+        return list(self._db.execute(query, (f'{column} : "{term}"',)))
+
+    def commit_scores(self, term: str) -> list[tuple[int, float]]:
+        """(commit, BM25) of one term."""
+        query = "select rowid, -bm25(commit_terms) from commit_terms where commit_terms match ?"
+        return list(self._db.execute(query, (f'"{term}"',)))
+
+    def commit_paths(self, commits: Sequence[int]) -> dict[int, list[str]]:
+        """Paths that each commit touched."""
+        found: dict[int, list[str]] = {}
+        marks = ",".join("?" * len(commits))
+        for commit, path in self._db.execute(
+            f"select commit_id, path from commit_files where commit_id in ({marks})", list(commits)
+        ):
+            found.setdefault(commit, []).append(path)
+        return found
+
+    def commit_rows(self, commits: Sequence[int]) -> dict[int, tuple[str, int, str]]:
+        """(sha, time, subject) of commits."""
+        marks = ",".join("?" * len(commits))
+        query = f"select id, sha, at, subject from commits where id in ({marks})"
+        return {row[0]: (row[1], row[2], row[3]) for row in self._db.execute(query, list(commits))}
+
+    def files(self) -> dict[int, FileRow]:
+        """All indexed files by id."""
+        query = "select id, path, kind, lines, size, mtime, stamp from files"
+        return {row[0]: FileRow(row[0], row[1], Kind(row[2]), *row[3:]) for row in self._db.execute(query)}
+
+    def chunk_files(self) -> dict[int, int]:
+        """The file of every chunk."""
+        return dict(self._db.execute("select id, file from chunks"))
+
+    def chunks_of(self, file: int) -> list[ChunkRow]:
+        """The chunks of a file, in order."""
+        query = "select id, file, first, last, symbol, length from chunks where file = ? order by first"
+        return [ChunkRow(*row) for row in self._db.execute(query, (file,))]
+
+    def chunk_rows(self, chunks: Sequence[int]) -> dict[int, ChunkRow]:
+        """Rows of chunks by id."""
+        found: dict[int, ChunkRow] = {}
+        for at in range(0, len(chunks), 500):
+            part = list(chunks[at : at + 500])
+            query = f"select id, file, first, last, symbol, length from chunks where id in ({','.join('?' * len(part))})"
+            for row in self._db.execute(query, part):
+                found[row[0]] = ChunkRow(*row)
+        return found
+
+    def symbols(self, names: Sequence[str]) -> list[tuple[str, int, int, int]]:
+        """(name, file, first line, last line) of definitions with one of these names, whatever their case."""
+        folded = [name.casefold() for name in names]
+        query = f"select name, file, line, last from symbols where folded in ({','.join('?' * len(folded))})"
+        return list(self._db.execute(query, folded))
+
+
+def remove(path: Path) -> int:
+    """Delete an index with its side files; the number of bytes freed."""
+    freed = 0
+    for side in ("", "-wal", "-shm", "-journal"):
+        file = path.with_name(path.name + side)
+        with contextlib.suppress(FileNotFoundError):
+            freed += file.stat().st_size
+            file.unlink()
+    return freed
+
+
+def decode(content: bytes) -> str | None:
+    """Text of a file; None for binary. UTF-8 (BOM dropped), UTF-16 with BOM, else UTF-8 with replacement marks."""
+    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return content.decode("utf-16", "replace")
+    if b"\0" in content[:8192]:
+        return None
+    return content.decode("utf-8-sig", "replace").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def generated(text: str) -> bool:
+    """Whether the head of a file says that a program wrote it, or its lines are as long as only a program writes."""
+    head = text[:1500]
+    if ("DO NOT EDIT" in head and "enerated" in head) or "@generated" in head:
+        return True
+    return len(text) > 20_000 and text.count("\n") < len(text) / 1000
+
+
+def _connect(path: Path, variant: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+    try:
+        connection.execute("pragma journal_mode = wal")
+        connection.execute("pragma synchronous = normal")
+        connection.execute("pragma cache_size = -65536")
+        connection.executescript(_SCHEMA)
+        row = connection.execute("select value from meta where key = 'variant'").fetchone()
+        if row is None:
+            connection.execute("insert or ignore into meta (key, value) values ('variant', ?)", (variant,))
+        elif row[0] != variant:
+            connection.close()
+            remove(path)
+            return _connect(path, variant)
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def _store_error(path: Path, error: sqlite3.OperationalError) -> StoreError:
+    text = str(error)
+    if "locked" in text or "busy" in text:
+        return StoreBusy(f"the index {path} is in use", hint="try again in a moment")
+    if "full" in text:
+        return StoreError("the disk is full: the index could not be written", hint="free some space, or set CLEW_HOME elsewhere")
+    return StoreError(f"the index {path} cannot be written: {text}", hint="run `clew index rebuild`")
