@@ -85,9 +85,7 @@ def test_encoded_bytes_give_no_terms() -> None:
         ("a/a/a.go", ["a", "go", "a.go"]),
     ],
 )
-def test_a_path_gives_its_parts_and_its_file_name(
-    path: str, expected: list[str]
-) -> None:
+def test_a_path_gives_its_parts_and_its_file_name(path: str, expected: list[str]) -> None:
     assert path_terms(path) == expected
 
 
@@ -190,9 +188,7 @@ def test_a_chinese_question_is_taken_apart() -> None:
         ("修改maxTokens后retry_count不变", ("maxTokens", "retry_count")),
     ],
 )
-def test_names_of_code_are_recognised(
-    question: str, identifiers: tuple[str, ...]
-) -> None:
+def test_names_of_code_are_recognised(question: str, identifiers: tuple[str, ...]) -> None:
     assert query_terms(question).identifiers == identifiers
 
 
@@ -228,9 +224,7 @@ def test_quotes_are_verbatim(question: str, quoted: tuple[str, ...]) -> None:
 
 
 def test_compounds_offer_the_other_ways_to_write_a_name() -> None:
-    assert {"file_name", "filenam"} <= set(
-        query_terms("where is the file name read").compounds
-    )
+    assert {"file_name", "filenam"} <= set(query_terms("where is the file name read").compounds)
     assert "timeout" in query_terms("when does it time out").compounds
     assert "max_tokens" in query_terms("maxTokens").compounds
     assert stem("maxtokens") in query_terms("max_tokens").compounds
@@ -244,9 +238,7 @@ def test_compounds_offer_the_other_ways_to_write_a_name() -> None:
         ("怎么样", []),
     ],
 )
-def test_function_words_are_cut_from_han_runs_but_not_out_of_words(
-    run: str, pieces: list[str]
-) -> None:
+def test_function_words_are_cut_from_han_runs_but_not_out_of_words(run: str, pieces: list[str]) -> None:
     assert content_runs(run) == pieces
 
 

@@ -19,7 +19,14 @@ _ACROSS = 0.25
 _LOOSE_WORD = 0.4
 
 _MOST_CHINESE = 12
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+# Letters that an English stem shares with every form of its word.
+_PREFIX = 3
+_WORD = re.compile(r"[^\W_]+")
+
+# Terms that stand for the whole Chinese word, and the words of English phrases on their own.
+_Terms = tuple[tuple[str, ...], tuple[str, ...]]
+# An English alternative without spaces, its rank in its row, how odd the Chinese word's length is, the Chinese word.
+_Entry = tuple[str, int, int, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +47,14 @@ class Glossary:
     rows: Mapping[str, str]
     """English alternatives, separated by ``|``, by Chinese word."""
     _longest: int
-    _english: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = field(
-        default_factory=dict, repr=False, compare=False
-    )
-    _chinese: dict[str, tuple[str, ...]] = field(default_factory=dict, repr=False, compare=False)
+    _english: dict[str, _Terms] = field(default_factory=dict[str, _Terms], repr=False, compare=False)
+    _buckets: dict[str, list[_Entry]] = field(default_factory=dict[str, list[_Entry]], repr=False, compare=False)
 
     @classmethod
     def parse(cls, tsv: str) -> Glossary:
-        """Read rows of ``中文<TAB>english|english``; empty lines, ``#`` comments and rows with an empty side are skipped.
+        """Read rows of ``中文<TAB>english|english``.
 
+        Empty lines, ``#`` comments and rows with an empty side are skipped.
         Of two rows for one word the later one counts, so that own rows may follow the shipped ones.
         """
         rows: dict[str, str] = {}
@@ -80,10 +86,15 @@ class Glossary:
         return tuple(self._translations(found))
 
     def to_chinese(self, word: str) -> tuple[str, ...]:
-        """Chinese words for an English word, phrase or identifier, the most usual first; at most twelve."""
-        if not self._chinese:
-            self._chinese.update(self._reversed())
-        return self._chinese.get(_key(word), ())
+        """Chinese words for an English word, phrase or identifier in any style: at most twelve, most usual first."""
+        squashed = "".join(_WORD.findall(word)).casefold()
+        wanted = stem(squashed)
+        found = sorted(
+            (rank, oddity, chinese)
+            for other, rank, oddity, chinese in self._bucket(squashed[:_PREFIX])
+            if stem(other) == wanted
+        )
+        return tuple(dict.fromkeys(chinese for _, _, chinese in found))[:_MOST_CHINESE]
 
     def _translations(self, found: list[tuple[int, float, str]]) -> Iterator[Translation]:
         seen: set[str] = set()
@@ -97,8 +108,7 @@ class Glossary:
             if loose:
                 yield Translation(source, loose, weight * _LOOSE_WORD)
 
-    def _terms(self, source: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Terms that stand for the whole word, and the words of phrases on their own."""
+    def _terms(self, source: str) -> _Terms:
         known = self._english.get(source)
         if known is not None:
             return known
@@ -148,17 +158,17 @@ class Glossary:
             at += step[at]
         return chosen
 
-    def _reversed(self) -> dict[str, tuple[str, ...]]:
-        ranked: dict[str, list[tuple[int, int, str]]] = {}
-        for order, (chinese, english) in enumerate(self.rows.items()):
-            for rank, alternative in enumerate(english.split("|")):
-                ranked.setdefault(_key(alternative), []).append((rank, order, chinese))
-        return {
-            key: tuple(dict.fromkeys(chinese for _, _, chinese in sorted(found)))[:_MOST_CHINESE]
-            for key, found in ranked.items()
-        }
+    def _bucket(self, prefix: str) -> list[_Entry]:
+        """The English alternatives that begin with ``prefix``.
 
-
-def _key(words: str) -> str:
-    """One key for all ways to write a name: ``max tokens``, ``max_tokens``, ``maxTokens``, ``MAX_TOKENS``."""
-    return stem("".join(_WORD.findall(words)))
+        Stemming all alternatives for the first question would take a fifth of a second; a stem never changes the
+        first letters, so only one bucket has to be stemmed.
+        """
+        if not self._buckets:
+            for chinese, english in self.rows.items():
+                for rank, alternative in enumerate(english.split("|")):
+                    squashed = alternative.replace(" ", "").casefold()
+                    # Words of two characters are the usual ones, single characters and long phrases are not.
+                    entry = (squashed, rank, abs(len(chinese) - 2), chinese)
+                    self._buckets.setdefault(squashed[:_PREFIX], []).append(entry)
+        return self._buckets.get(prefix, [])
