@@ -114,7 +114,7 @@ def option_table(command: click.Command, context: click.Context) -> list[str]:
 
 
 def settings_fields() -> list[tuple[str, str, str, str]]:
-    """Name, type and default as written, and docstring of each field of `Settings`; empty while there is no such class."""
+    """Name, type and default as written, and docstring of each field of `Settings`; empty without such a class."""
     if not SETTINGS.is_file():
         return []
     tree = ast.parse(SETTINGS.read_text(encoding="utf-8"))
