@@ -76,6 +76,12 @@ def test_function_words_are_cut_around_but_not_out_of_words() -> None:
     assert [translation.source for translation in SMALL.expand("会话")] == ["会话"]
 
 
+def test_a_word_that_would_cut_a_function_word_in_two_weighs_little() -> None:
+    glossary = Glossary.parse("么时\twrong\n重试\tretry")
+    assert by_source(glossary.expand("什么时"))["么时"].weight < 0.5
+    assert by_source(glossary.expand("么时"))["么时"].weight == 1.0
+
+
 def test_words_that_nearly_every_question_holds_weigh_little() -> None:
     found = by_source(SMALL.expand("项目会话"))
     assert 0 < found["项目"].weight < found["会话"].weight

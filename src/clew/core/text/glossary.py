@@ -165,10 +165,13 @@ class Glossary:
         first letters, so only one bucket has to be stemmed.
         """
         if not self._buckets:
+            buckets: dict[str, list[_Entry]] = {}
             for chinese, english in self.rows.items():
                 for rank, alternative in enumerate(english.split("|")):
                     squashed = alternative.replace(" ", "").casefold()
                     # Words of two characters are the usual ones, single characters and long phrases are not.
                     entry = (squashed, rank, abs(len(chinese) - 2), chinese)
-                    self._buckets.setdefault(squashed[:_PREFIX], []).append(entry)
+                    buckets.setdefault(squashed[:_PREFIX], []).append(entry)
+            # At once, so that another thread never meets half of them.
+            self._buckets.update(buckets)
         return self._buckets.get(prefix, [])
