@@ -1,0 +1,122 @@
+"""Which tokenizer counts for which model: exact vocabularies where one ships, the fitted estimate otherwise."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+from clew.core.ports import Tokenizer
+from clew.core.text.tokens import Estimate
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_REPLACEMENT = "\ufffd"
+
+_PIECE = 1_000_000
+"""Characters handed to the vocabulary at once; bounds the memory that one call takes."""
+
+_OPENAI: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"(gpt-4o|chatgpt-4o|gpt-4\.1|gpt-4\.5|gpt-5|gpt-oss|o1|o3|o4)(?![0-9a-z])"), "o200k"),
+    (re.compile(r"(gpt-4|gpt-3\.5|gpt-35)(?![0-9a-z.])"), "cl100k"),
+)
+_OPEN_WEIGHTS: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"gpt-oss(?![0-9a-z])"), "o200k"),
+    (re.compile(r"llama-?3([.-][123])?(?![0-9.])"), "llama3"),
+    (re.compile(r"qwen-?(2\.5|3)(-coder)?(?![0-9.a-z-])"), "qwen3"),
+)
+"""Families whose vocabulary is known for certain. A distilled or renamed model gets the estimate."""
+
+_VOCABULARIES = {"o200k": "o200k_base", "cl100k": "cl100k_base", "llama3": "llama3", "qwen3": "qwen3"}
+
+_CLAUDE_BEFORE_4_7 = re.compile(r"claude-([0-3]|instant|(opus|sonnet|haiku)-(3|4)(-[0-6])?(-20[0-9]{6}|-latest)?$)")
+_CLAUDE_MARGINS = (135, 170)
+"""Percent of the fitted sum. Claude's vocabulary is not published. Reports put Claude 3 to 4.6 at 16 to 30 % above
+o200k, and Anthropic puts later models at up to 1.35 times that."""
+
+
+class Vocabulary:
+    """Counts exactly, with a vocabulary of the `splintr` package. Special tokens inside a text count as plain text."""
+
+    def __init__(self, name: str, bpe: Any) -> None:
+        self.name = name
+        self.exact = True
+        self._bpe = bpe
+
+    def count(self, text: str) -> int:
+        """Return the number of tokens. A lone surrogate counts as the replacement character.
+
+        Texts beyond a million characters are counted in pieces; each border may add a token.
+        """
+        if len(text) <= _PIECE:
+            return len(self._encode(text))
+        return sum(len(self._encode(text[at : at + _PIECE])) for at in range(0, len(text), _PIECE))
+
+    def cut(self, text: str, limit: int) -> str:
+        """Return a prefix of at most `limit` tokens that ends at a character, as long as the tokens of `text` allow."""
+        room = max(limit, 0)
+        for at in range(0, len(text), _PIECE):
+            piece = text[at : at + _PIECE]
+            # No token stands for more than about 128 characters: a small limit needs no long text encoded.
+            head = piece[: 128 * room + 128]
+            tokens = self._encode(head)
+            if len(tokens) <= room and len(head) < len(piece):
+                tokens = self._encode(piece)
+            if len(tokens) > room:
+                return text[: at + self._fitting(piece, tokens[:room])]
+            room -= len(tokens)
+        return text
+
+    def _fitting(self, piece: str, tokens: list[int]) -> int:
+        """Return how many characters of `piece` its first `tokens` cover, a started character not counted."""
+        length = len(bytes(self._bpe.decode_bytes(tokens)).decode("utf-8", errors="ignore"))
+        # The tokens of a prefix need not be the first tokens of the whole: step back until they fit.
+        while length and len(self._encode(piece[:length])) > len(tokens):
+            length -= 1
+        return length
+
+    def _encode(self, text: str) -> list[int]:
+        try:
+            return self._bpe.encode_ordinary(text)
+        except UnicodeEncodeError:
+            return self._bpe.encode_ordinary(_SURROGATE.sub(_REPLACEMENT, text))
+
+
+def tokenizer_for(model_name: str) -> Tokenizer:
+    """Return the tokenizer for `provider:model`.
+
+    Exact for OpenAI models of known vocabulary and for some open-weight families; the estimate for Anthropic, for the
+    embedded default and for everything unknown. Without a model (an empty name) it is o200k: the number that the user
+    sees is then an exact count, of the most widely used vocabulary, rather than a guess about an unknown one.
+    Where the package with the vocabularies is missing, everything gets the estimate.
+    """
+    name = model_name.strip().lower()
+    if not name:
+        return _vocabulary("o200k")
+    provider, colon, model = name.partition(":")
+    if not colon:
+        provider, model = "", name
+    model = model.rpartition("/")[2]
+    if provider == "anthropic" or model.startswith("claude"):
+        return _claude(model)
+    families = _OPEN_WEIGHTS if provider == "ollama" else (*_OPENAI, *_OPEN_WEIGHTS)
+    if provider in ("", "openai", "compatible", "ollama"):
+        for pattern, vocabulary in families:
+            if pattern.match(model):
+                return _vocabulary(vocabulary)
+    return Estimate()
+
+
+def _claude(model: str) -> Tokenizer:
+    margin = _CLAUDE_MARGINS[0 if _CLAUDE_BEFORE_4_7.match(model) else 1]
+    return Estimate(name=f"estimate-{margin}", margin=margin)
+
+
+@cache
+def _vocabulary(name: str) -> Tokenizer:
+    try:
+        # Imported here: the package maps 37 MB and is not needed to answer `--help`.
+        import splintr  # noqa: PLC0415
+
+        return Vocabulary(name, splintr.Tokenizer.from_pretrained(_VOCABULARIES[name]))
+    except (ImportError, ValueError, OSError):
+        return Estimate()
