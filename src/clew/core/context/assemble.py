@@ -139,18 +139,21 @@ def _candidate(fragment: Fragment, mode: str) -> _Candidate:
     if fragment.explicit:
         return _Candidate(fragment, True, line if fragment.anchor else "", kept_line=fragment.anchor, rest=rest)
     if mode == "lean":
-        fact = ""
-        if fragment.source in FACT_SOURCES and fragment.text and not line:
-            line = fact = _fact(fragment)
-        shown = line if fragment.anchor or fragment.source in FACT_SOURCES else ""
-        return _Candidate(fragment, False, shown, kept_line=fragment.anchor, rest=rest and not fact)
+        is_fact = fragment.source in FACT_SOURCES
+        if is_fact and fragment.text and not line:
+            line = _fact(fragment)
+            rest = not line
+            line = line or reference_line(fragment)
+        if not fragment.anchor and not is_fact:
+            line, rest = "", bool(fragment.text or line)
+        return _Candidate(fragment, False, line, fragment.anchor, rest)
     return _Candidate(fragment, rest, line, kept_line=fragment.anchor, rest=rest)
 
 
 def _fact(fragment: Fragment) -> str:
-    """A fragment that is all facts as one line; reference and size where it is long."""
+    """A fragment that is all facts as one line; empty where that would be long."""
     joined = "; ".join(row.strip() for row in clean(fragment.text).splitlines() if row.strip())
-    return f"- {printable(joined)}" if len(joined) <= _FACT_CHARACTERS else reference_line(fragment)
+    return f"- {printable(joined)}" if len(joined) <= _FACT_CHARACTERS else ""
 
 
 def _nothing_found(candidates: Iterable[_Candidate], mode: str, found: bool | None) -> bool:
@@ -253,18 +256,22 @@ class _Desk:
             if index in choice.bodies:
                 continue
             wanted = self._wanted(index)
-            if wanted is None or wanted.form == "line":
-                if not one.body and one.rest:
-                    choice.left_out[index] = "mode"
-                if wanted is None:
-                    continue
-            # The body of an exchange takes the place of its line; any other anchor shows both.
+            if not one.body and one.rest:
+                choice.left_out[index] = "mode"
+            elif one.kept_line and index not in choice.lines:
+                choice.left_out[index] = "duplicate"  # its line is that of another anchor; a body makes up for it below
+            if wanted is None:
+                continue
+            # The whole body of an exchange takes the place of its line; any other anchor shows both.
             freed = choice.lines[index].tokens if one.recent and index in choice.lines else 0
             is_side = self._is_side(one.fragment)
-            limit = (min(left, side) if is_side else left) + freed
-            taken = wanted if wanted.tokens <= limit else self._cut(wanted, limit)
+            limit = min(left, side) if is_side else left
+            taken = wanted if wanted.tokens - freed <= limit else self._cut(wanted, limit)
             if taken is not wanted:
                 choice.left_out[index] = "side limit" if is_side and side < left else "budget"
+                freed = 0
+            elif one.body:
+                choice.left_out.pop(index, None)
             if taken is None:
                 continue
             choice.filled = True

@@ -61,8 +61,8 @@ _TEXT_NOUN_EN: Final = (
     r"slides?|abstracts?|titles?|headlines?"
 )
 _WRITING_EN: Final = re.compile(
-    rf"\b(?:writ(?:e|ing)|draft (?:an?|the|me|us|my|our|some)|compose|polish|rewrite|rephrase|reword|proofread|translate|shorten|improve|edit)"
-    rf"\b(?:(?!\b(?:{_CODE_NOUN_EN}|that|which)\b)[^.?!\n]){{0,60}}?\b(?:{_TEXT_NOUN_EN})\b"
+    r"\b(?:writ(?:e|ing)|draft (?:an?|the|me|us|my|our|some)|compose|polish|rewrite|rephrase|reword|proofread|"
+    rf"translate|shorten|improve|edit)\b(?:(?!\b(?:{_CODE_NOUN_EN}|that|which)\b)[^.?!\n]){{0,60}}?\b(?:{_TEXT_NOUN_EN})\b"
     r"|\b(?:polish|proofread|rephrase|reword|paraphrase|translate)\b",
     re.IGNORECASE | re.ASCII,
 )
