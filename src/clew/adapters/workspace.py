@@ -1,0 +1,258 @@
+"""Which workspace a folder belongs to: the same for all work trees and clones of a repository, and on every machine."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import tempfile
+import tomllib
+import unicodedata
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, cast
+from urllib.parse import unquote, urlsplit
+
+from clew.adapters.git import Git, NoRepository
+from clew.adapters.home import Home
+from clew.adapters.regular import read_regular
+from clew.core.text.printable import printable
+from clew.errors import ConfigError, NotFound, UsageError
+
+ALIAS_FILE = "workspaces.toml"
+"""In the data folder, edited by hand: a table `[alias]` of what is found (remote, root commit, path or id) to an id."""
+KNOWN_FILE = "known_workspaces.json"
+"""In the state folder: which id each folder had on this machine. Losing it loses no notes."""
+
+Origin = Literal["remote", "root-commit", "path"]
+
+_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,79}")
+_MOST_BYTES = 1 << 20
+_MOST_KNOWN = 1000
+_FORMAT = 1
+_FOLDING_HOSTS = frozenset({"github.com", "gitlab.com", "bitbucket.org", "codeberg.org"})
+"""Hosts that take the path of a repository in any case."""
+_USUAL_PORTS = {"http": 80, "https": 443, "git": 9418}
+_PROJECT_FILES = (".clew.yaml", ".ctxmode.yaml")
+
+
+@dataclass(frozen=True, slots=True)
+class Collision:
+    """The id is already taken by something else on this machine; the user must say whether both are one."""
+
+    known: str
+    """What the id stood for."""
+    here: str
+    """What it would stand for now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """One project as the user sees it."""
+
+    id: str
+    """Lower-case letters, digits and hyphens, at most 80: safe as the name of a folder."""
+    name: str
+    """For people: the repository's or the folder's name."""
+    root: Path
+    """Top of this work tree, or the folder. For a bare repository, the repository itself."""
+    git: bool
+    """Whether git answers here."""
+    origin: Origin
+    """What the id was made from."""
+    key: str
+    """What was hashed: `github.com/owner/name`, the id of a commit, or a path."""
+    collision: Collision | None = None
+    former: str | None = None
+    """The id that this folder had before, where it differs: notes may lie there."""
+
+
+def resolve(cwd: Path, home: Home, git: Git | NoRepository) -> Workspace:
+    """The workspace of a folder. Reads the aliases and what is known of this machine; writes nothing.
+
+    Raises ConfigError when the alias file is broken, NotFound when the folder is gone.
+    """
+    if not cwd.is_dir():
+        raise NotFound(f"There is no folder `{printable(str(cwd))}`")
+    known = _known(home)
+    root = _root(cwd, git)
+    before = known.roots.get(os.path.realpath(root))
+    if isinstance(git, NoRepository) and git.reason != "none" and before and before in known.keys:
+        # Git is there but does not answer: its repository keeps the id that it had.
+        return Workspace(before, root.name or "root", root, False, known.origins[before], known.keys[before])
+    origin, key = _identity(root, git)
+    # Clones of a repository without a remote lie in folders of any name: only the commit tells that they are one.
+    slug = "repo" if origin == "root-commit" else _slug(key.rstrip("/").rsplit("/", 1)[-1])
+    made = f"{slug}-{_digest(f'{origin}:{key}')}"
+    alias = _alias(home, (key, made))
+    ident = alias or made
+    taken = known.keys.get(ident)
+    collision = Collision(taken, key) if taken and taken != key and not alias else None
+    former = before if before != ident else None
+    return Workspace(ident, _name(origin, key, root, git), root, isinstance(git, Git), origin, key, collision, former)
+
+
+def remember(workspace: Workspace, home: Home) -> bool:
+    """Note which id this folder has, unless that is known or collides. False when nothing could be written."""
+    if workspace.collision is not None:
+        return False
+    known = _known(home)
+    root = os.path.realpath(workspace.root)
+    if known.roots.get(root) == workspace.id and known.keys.get(workspace.id):
+        return True
+    if known.newer:
+        return False
+    known.roots.pop(root, None)
+    known.roots[root] = workspace.id
+    known.keys.setdefault(workspace.id, workspace.key)
+    known.origins.setdefault(workspace.id, workspace.origin)
+    return _write(home.state / KNOWN_FILE, known)
+
+
+def normal_remote(url: str) -> str | None:
+    """`host/path` of a remote, the same for every protocol and without credentials; None for a path on this machine."""
+    url = url.strip()
+    if "://" not in url:
+        # host:path, as ssh takes it; one letter before the colon is a drive.
+        match = re.fullmatch(r"(?:[^@/\s]+@)?(\[[0-9a-fA-F:]+\]|[^:/\s@]{2,}):(?!:)(\S.*)", url)
+        if match is None:
+            return None
+        url = f"ssh://{match[1]}/{match[2].lstrip('/')}"
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        return None
+    scheme = parts.scheme.removeprefix("git+")
+    if scheme not in ("http", "https", "ssh", "git") or not host:
+        return None
+    host = {"ssh.github.com": "github.com", "altssh.gitlab.com": "gitlab.com"}.get(host, host)
+    path = re.sub(r"/+", "/", unquote(parts.path)).strip("/")
+    path = re.sub(r"\.git$", "", path, flags=re.IGNORECASE).strip("/")
+    if not path:
+        return None
+    if host in _FOLDING_HOSTS:
+        path = path.lower()
+    # The port of ssh is only a way in; that of a web server tells servers apart.
+    place = f"{host}:{port}" if port and scheme != "ssh" and port != _USUAL_PORTS.get(scheme) else host
+    return f"{place}/{path}"
+
+
+def _root(cwd: Path, git: Git | NoRepository) -> Path:
+    if isinstance(git, Git):
+        return git.repository.root or git.repository.git_dir
+    real = Path(os.path.realpath(cwd))
+    marks = _PROJECT_FILES if git.reason == "none" else (".git", *_PROJECT_FILES)
+    user, device = os.getuid(), real.stat().st_dev
+    for folder in (real, *real.parents):
+        with contextlib.suppress(OSError):
+            status = folder.stat()
+            # Above a mount or a folder that others own, a file could have been planted for everybody below.
+            if folder != real and (status.st_uid != user or status.st_dev != device):
+                break
+            for name in marks:
+                if (folder / name).lstat().st_uid == user:
+                    return folder
+    return cwd
+
+
+def _identity(root: Path, git: Git | NoRepository) -> tuple[Origin, str]:
+    if isinstance(git, Git):
+        url = git.remote_url()
+        if url and (remote := normal_remote(url)):
+            return "remote", remote
+        if commit := git.root_commit():
+            return "root-commit", commit
+        if git.repository.common_dir != git.repository.git_dir:
+            # A linked work tree before the first commit: its repository is what all of them share.
+            return "path", os.path.realpath(git.repository.common_dir.parent)
+    return "path", os.path.realpath(root)
+
+
+def _name(origin: Origin, key: str, root: Path, git: Git | NoRepository) -> str:
+    if origin == "remote":
+        name = key.rsplit("/", 1)[-1]
+    elif isinstance(git, Git) and git.repository.common_dir.name == ".git":
+        name = git.repository.common_dir.parent.name
+    else:
+        name = root.name.removesuffix(".git")
+    return printable(name, 80) or "root"
+
+
+def _slug(name: str) -> str:
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:40].strip("-") or "folder"
+
+
+def _digest(key: str) -> str:
+    return hashlib.blake2b(os.fsencode(key), digest_size=5).hexdigest()
+
+
+def _alias(home: Home, names: tuple[str, ...]) -> str | None:
+    path = home.data / ALIAS_FILE
+    try:
+        text = read_regular(path, _MOST_BYTES).decode("utf-8-sig")
+        table = tomllib.loads(text).get("alias", {})
+    except NotFound:
+        return None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: the file is not UTF-8", hint="save it as UTF-8") from error
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: {error}", hint='write lines such as `"github.com/a/b" = "b-0123456789"`') from error
+    if not isinstance(table, dict):
+        raise ConfigError(f"{path}: `alias` must be a table", hint="begin it with a line `[alias]`")
+    aliases = cast("dict[str, Any]", table)
+    found = next((aliases[name] for name in names if name in aliases), None)
+    if found is not None and not (isinstance(found, str) and _ID.fullmatch(found)):
+        raise ConfigError(
+            f"{path}: `{printable(str(found), 60)}` is no id of a workspace", hint="small letters, digits and hyphens"
+        )
+    return found
+
+
+@dataclass(slots=True)
+class _Known:
+    keys: dict[str, str]
+    """By id: what it stands for."""
+    origins: dict[str, Origin]
+    roots: dict[str, str]
+    """By folder: its id. The last used stand last."""
+    newer: bool = False
+    """Written by a newer Clew: read what is understood, write nothing."""
+
+
+def _known(home: Home) -> _Known:
+    try:
+        found: Any = json.loads(read_regular(home.state / KNOWN_FILE, _MOST_BYTES))
+        workspaces: dict[str, dict[str, Any]] = found["workspaces"]
+        keys = {ident: str(row["key"]) for ident, row in workspaces.items() if _ID.fullmatch(ident)}
+        origins: dict[str, Origin] = {ident: row["origin"] for ident, row in workspaces.items() if ident in keys}
+        roots = {root: ident for root, ident in found["roots"].items() if ident in keys}
+        return _Known(keys, origins, roots, newer=found["format"] > _FORMAT)
+    except (UsageError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        # Only a convenience: a damaged file is as good as none.
+        return _Known({}, {}, {})
+
+
+def _write(path: Path, known: _Known) -> bool:
+    roots = dict(list(known.roots.items())[-_MOST_KNOWN:])
+    rows = {
+        ident: {"key": known.keys[ident], "origin": known.origins[ident]} for ident in dict.fromkeys(roots.values())
+    }
+    text = json.dumps({"format": _FORMAT, "workspaces": rows, "roots": roots}, indent=1)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        descriptor, name = tempfile.mkstemp(prefix=path.name, dir=path.parent)
+    except OSError:
+        return False
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(name, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        return False
+    return True
