@@ -1,0 +1,269 @@
+"""The history of exchanges on a real disk, with real processes beside it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clew.core.context.fragment import Exchange
+from clew.errors import StoreBusy, StoreError, StoreTooNew
+from clew.stores.exchanges import FORMAT, ExchangeStore
+
+AT = "2026-03-01T10:00:00Z"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "history" / "exchanges.db"
+
+
+def add(
+    store: ExchangeStore, question: str = "why?", *, thread: str = "t1", workspace: str = "w", anchor: bool = False
+):
+    return store.add(
+        workspace, thread, question=question, answer="because", mode="rich", at=AT, refs=("a.py:1-2",), anchor=anchor
+    )
+
+
+def questions(found: tuple[Exchange, ...]) -> list[str]:
+    return [one.question for one in found]
+
+
+def test_an_exchange_comes_back_as_it_was_after_closing(path):
+    with ExchangeStore(path) as store:
+        kept = add(store, "为什么\nsrc/a.py 超时?", anchor=True)
+    with ExchangeStore(path) as store:
+        assert store.last("w", "t1", 5) == (kept,)
+    assert kept == Exchange(1, "为什么\nsrc/a.py 超时?", "because", "rich", AT, ("a.py:1-2",), True)
+
+
+@pytest.mark.requirement("P-05")
+def test_the_last_ones_and_the_anchored_ones_come_oldest_first(path):
+    with ExchangeStore(path) as store:
+        for number in range(30):
+            add(store, f"q{number}", anchor=number in (0, 7))
+        assert questions(store.last("w", "t1", 3)) == ["q27", "q28", "q29"]
+        assert questions(store.anchored("w", "t1")) == ["q0", "q7"]
+        assert store.last("w", "t1", 0) == store.last("w", "t1", -1) == ()
+
+
+def test_two_terminals_and_two_workspaces_do_not_mix(path):
+    with ExchangeStore(path) as one, ExchangeStore(path) as two:
+        add(one, "first", thread="t1", anchor=True)
+        add(two, "second", thread="t2", anchor=True)
+        add(two, "third", thread="t1", workspace="other", anchor=True)
+        assert questions(one.last("w", "t1", 5)) == questions(one.anchored("w", "t1")) == ["first"]
+        assert questions(two.last("w", "t2", 5)) == ["second"]
+        assert questions(one.list("w")) == ["first", "second"]
+        assert questions(one.list("w", "t2")) == ["second"]
+        assert one.threads("w") == ("t2", "t1")
+
+
+@pytest.mark.requirement("P-05")
+def test_one_exchange_can_be_removed_and_its_number_is_not_given_again(path):
+    with ExchangeStore(path) as store:
+        add(store, "keep", anchor=True)
+        doomed = add(store, "the secret plan", anchor=True)
+        assert store.remove("other", [doomed.id]) == 0
+        assert store.remove("w", [doomed.id, 99]) == 1
+        assert store.remove("w", []) == 0
+        assert questions(store.anchored("w", "t1")) == ["keep"]
+        assert add(store).id == doomed.id + 1
+
+
+def test_a_removed_text_is_gone_from_the_disk(path):
+    with ExchangeStore(path) as store:
+        doomed = add(store, "the secret plan")
+        store.remove("w", [doomed.id])
+    assert not any(b"the secret plan" in file.read_bytes() for file in path.parent.iterdir())
+
+
+def test_a_thread_or_a_workspace_can_be_cleared(path):
+    with ExchangeStore(path) as store:
+        for thread in ("t1", "t1", "t2"):
+            add(store, thread=thread)
+        add(store, workspace="other")
+        assert store.clear("w", "t1") == 2
+        assert questions(store.list("w")) == ["why?"]
+        assert store.clear("w") == 1
+        assert store.clear("w") == 0
+        assert questions(store.list("other")) == ["why?"]
+
+
+@given(st.text(), st.text(), st.lists(st.text(), max_size=3))
+def test_any_text_can_be_kept(tmp_path_factory, question, answer, refs):
+    with ExchangeStore(tmp_path_factory.mktemp("any") / "x.db") as store:
+        kept = store.add("w", "t", question=question, answer=answer, mode="lean", at=AT, refs=refs)
+        assert store.last("w", "t", 1) == (kept,)
+        assert (kept.question, kept.answer, kept.refs) == (question, answer, tuple(refs))
+
+
+def test_a_lone_surrogate_is_kept_as_a_question_mark(path):
+    with ExchangeStore(path) as store:
+        assert add(store, "a\udcffb").question == "a?b"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX permissions")
+def test_only_the_user_can_read_the_file(path):
+    with ExchangeStore(path) as store:
+        add(store)
+        for file in path.parent.iterdir():
+            assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+# ---------------------------------------------------------------------- format
+
+
+def test_the_store_carries_its_format_number(path):
+    ExchangeStore(path).close()
+    connection = sqlite3.connect(path)
+    assert connection.execute("pragma user_version").fetchone() == (FORMAT,)
+    assert connection.execute("pragma journal_mode").fetchone() == ("wal",)
+    connection.close()
+
+
+def test_a_store_of_a_newer_version_is_refused_and_left_as_it_is(path):
+    with ExchangeStore(path) as store:
+        add(store)
+    connection = sqlite3.connect(path)
+    connection.execute(f"pragma user_version = {FORMAT + 1}")
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(StoreTooNew, match=f"format {FORMAT + 1}"):
+        ExchangeStore(path)
+    assert path.read_bytes() == before
+    assert [file.name for file in path.parent.iterdir() if "damaged" in file.name] == []
+
+
+# ---------------------------------------------------------------------- damage
+
+
+@pytest.mark.parametrize("damage", [b"this is no database, it is a letter" * 100, b"\0" * 8192])
+def test_a_damaged_file_is_moved_aside_and_said(path, damage):
+    path.parent.mkdir()
+    path.write_bytes(damage)
+    with ExchangeStore(path) as store:
+        add(store, "after")
+        assert questions(store.list("w")) == ["after"]
+        (notice,) = store.notices
+    aside = path.with_name("exchanges.db.damaged-1")
+    assert aside.read_bytes() == damage
+    assert str(aside) in notice
+
+
+def test_a_second_damaged_file_does_not_replace_the_first(path):
+    path.parent.mkdir()
+    for number in (1, 2):
+        path.write_bytes(b"letter number %d, and much more of it" % number * 50)
+        ExchangeStore(path).close()
+    assert path.with_name("exchanges.db.damaged-1").read_bytes().startswith(b"letter number 1")
+    assert path.with_name("exchanges.db.damaged-2").read_bytes().startswith(b"letter number 2")
+
+
+def test_damage_that_shows_only_later_is_moved_aside_as_well(path):
+    with ExchangeStore(path) as store:
+        for number in range(200):
+            add(store, f"q{number}" * 50)
+    content = bytearray(path.read_bytes())
+    content[8192:] = b"\xa5" * (len(content) - 8192)
+    path.write_bytes(content)
+    with ExchangeStore(path) as store:
+        assert store.list("w") == ()
+        assert len(store.notices) == 1
+        add(store, "after")
+        assert questions(store.list("w")) == ["after"]
+    assert path.with_name("exchanges.db.damaged-1").read_bytes() == bytes(content)
+
+
+def test_a_folder_where_the_file_should_be_is_a_clear_error(path):
+    path.mkdir(parents=True)
+    with pytest.raises(StoreError, match="cannot be opened"):
+        ExchangeStore(path)
+
+
+# ---------------------------------------------------------------------- other processes
+
+
+def test_a_store_that_stays_locked_is_busy_after_a_bounded_wait(path):
+    ExchangeStore(path).close()
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("begin immediate")
+    with ExchangeStore(path, busy_seconds=0.05) as store:
+        with pytest.raises(StoreBusy, match=r"in use by another process for 0\.05 seconds"):
+            add(store)
+        assert store.list("w") == ()
+        other.execute("rollback")
+        add(store)
+        assert questions(store.list("w")) == ["why?"]
+    other.close()
+
+
+def test_reading_goes_on_while_another_process_writes(path):
+    with ExchangeStore(path) as store:
+        add(store, "before")
+        other = sqlite3.connect(path, isolation_level=None)
+        other.execute("begin immediate")
+        other.execute("update exchange set question = 'changed'")
+        assert questions(store.last("w", "t1", 5)) == ["before"]
+        other.execute("commit")
+        other.close()
+        assert questions(store.last("w", "t1", 5)) == ["changed"]
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from clew.stores.exchanges import ExchangeStore
+store = ExchangeStore(Path(sys.argv[1]), busy_seconds=30)
+number = 0
+while number < int(sys.argv[3]):
+    number += 1
+    store.add("w", sys.argv[2], question=f"{number}", answer="x" * 3000, mode="rich", at="now")
+    print(number, flush=True)
+"""
+
+
+def writer(path: Path, thread: str, count: int) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(path), thread, str(count)], stdout=subprocess.PIPE, text=True
+    )
+
+
+@pytest.mark.skipif(os.name == "nt", reason="SIGKILL")
+def test_what_was_said_to_be_kept_survives_a_kill(path):
+    process = writer(path, "t1", 1_000_000)
+    assert process.stdout is not None
+    with process.stdout:
+        for line in process.stdout:
+            if int(line) >= 20:
+                process.send_signal(signal.SIGKILL)
+                break
+        told = [int(line) for line in process.stdout if line.endswith("\n")]
+    process.wait(timeout=60)
+    with ExchangeStore(path) as store:
+        kept = [int(question) for question in questions(store.list("w"))]
+        assert kept == list(range(1, len(kept) + 1))
+        assert len(kept) >= max([20, *told])
+        assert store.notices == []
+        add(store)
+
+
+def test_several_processes_that_start_on_a_missing_file_lose_nothing(path):
+    writers = [writer(path, f"t{number}", 15) for number in range(4)]
+    for process in writers:
+        process.communicate(timeout=120)
+        assert process.returncode == 0
+    with ExchangeStore(path) as store:
+        assert len(store.list("w")) == 60
+        assert all(questions(store.last("w", f"t{n}", 99)) == [str(k) for k in range(1, 16)] for n in range(4))
+        assert len({one.id for one in store.list("w")}) == 60
+        assert [file.name for file in path.parent.iterdir() if "damaged" in file.name] == []
