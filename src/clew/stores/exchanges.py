@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -198,7 +199,7 @@ class ExchangeStore:
         connection.execute("pragma secure_delete = on")
         if found == FORMAT:
             return
-        connection.execute("pragma journal_mode = wal")
+        self._switch_to_wal(connection)
         connection.execute("begin immediate")
         # Another process may have made the tables while this one waited.
         if _format_of(connection) == 0:
@@ -206,6 +207,18 @@ class ExchangeStore:
                 connection.execute(statement)
             connection.execute(f"pragma user_version = {FORMAT}")
         connection.execute("commit")
+
+    def _switch_to_wal(self, connection: sqlite3.Connection) -> None:
+        """SQLite does not wait here when another process is switching too, so this does."""
+        deadline = time.monotonic() + self._busy_seconds
+        while True:
+            try:
+                connection.execute("pragma journal_mode = wal")
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF not in _BUSY or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.005)
 
     def _set_aside(self) -> None:
         """Move the damaged file, and what belongs to it, to the first free name beside it."""

@@ -44,7 +44,7 @@ def mark_for(seed: Sequence[str], texts: Iterable[str]) -> str:
 
 def fenced(fragment: Fragment, mark: str) -> str:
     """The fragment as it is sent: header with source, reference and note, body, closing line."""
-    named = fragment.ref.startswith(fragment.source)
+    named = f"{fragment.ref}:".startswith(f"{fragment.source}:")
     source = "" if named else f"{printable(fragment.source)} "
     note = f" ({printable(fragment.note)})" if fragment.note else ""
     body = f"{clean(fragment.text)}\n" if fragment.text else ""
