@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -69,6 +70,42 @@ def test_a_planted_violation_is_reported(violation: str, tmp_path: Path) -> None
     done = lint_imports(tmp_path)
     assert done.returncode != 0
     assert words in " ".join(done.stdout.partition("Broken contracts")[2].split()), done.stdout
+
+
+IN_CORE = {
+    "an open file": "text = open('x')",
+    "a path": "from pathlib import Path",
+    "the clock": "from datetime import datetime\n\nnow = datetime.now(None)",
+    "a module of the clock": "from time import monotonic",
+    "randomness": "import numpy as np\n\nx = np.random.default_rng()",
+    "an array file": "import numpy as np\n\nx = np.load('x')",
+    "a random id": "from uuid import uuid4",
+}
+
+
+@pytest.mark.requirement("Q-60")
+@pytest.mark.parametrize("case", IN_CORE)
+def test_the_linter_keeps_this_out_of_the_core_and_nowhere_else(case: str) -> None:
+    ruff = [
+        str(Path(sys.executable).parent / "ruff"),
+        "check",
+        "--no-cache",
+        "--output-format",
+        "concise",
+        "--stdin-filename",
+    ]
+    said = [
+        subprocess.run(
+            [*ruff, f"src/clew/{part}/planted.py", "-"],
+            input=IN_CORE[case] + "\n",
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=ROOT,
+        ).stdout
+        for part in ("core/text", "adapters")
+    ]
+    assert [len(re.findall("TID251|PTH123", words)) for words in said] == [1, 0], said
 
 
 def test_the_public_names_are_exactly_these() -> None:

@@ -1,7 +1,7 @@
 """Promises and tests are bound both ways: each promise has a test or is said to be open; each named id exists.
 
-`promises_open.txt` starts with `open: N of M`: ids it lists, ids in all. An id stands there while no test proves it, or,
-with words that say what is missing, while its tests prove a part. It only shrinks: ids leave it, none comes back.
+`promises_open.txt` starts with `open: N of M`: ids it lists, ids in all. An id stands there while no test proves it,
+or, with words that say what is missing, while its tests prove a part. It only shrinks: ids leave it, none comes back.
 """
 
 from __future__ import annotations
