@@ -12,6 +12,7 @@ import pytest
 from clew.core.context.anchors import exchange_fragments
 from clew.core.context.assemble import assemble
 from clew.core.context.budget import Budget
+from clew.core.context.fences import mark_for
 from clew.core.context.fragment import Exchange, Fragment
 from clew.core.context.layers import ANSWER_FROM_FRAGMENTS, Frame, Layer, Snapshot, question_frame
 from clew.core.context.style import choose_style, sentence
@@ -318,6 +319,13 @@ def test_an_exchange_is_shown_by_its_body_or_by_its_line():
     assert causes(short) == {"exchange:7": "budget"}
 
 
+def test_an_exchange_that_is_cut_keeps_its_line():
+    long = replace(TALK, text="\n".join(["word"] * 100), cuttable=True)
+    cut = rich([long], room_for([long], less=200))
+    assert forms(cut) == {"exchange:7": "part"}
+    assert TALK.line in cut.text()
+
+
 def test_one_more_exchange_leaves_the_bytes_of_those_before():
     one, two = TALK, replace(TALK, ref="exchange:8", order=8, text="Asked: and?\nAnswered: so.")
     before, after = rich([one]).layers[0].blocks[0], rich([two, one]).layers[0].blocks[0]
@@ -364,6 +372,17 @@ def test_a_text_that_repeats_the_mark_of_an_earlier_prompt_cannot_close_its_fenc
         now = text.split("<fragment ")[1].split()[0]
         assert now not in spy.text
         assert text.count(f"</fragment {now}>") == 1
+
+
+@pytest.mark.requirement("P-15")
+def test_a_mark_that_a_text_happens_to_hold_is_drawn_again():
+    first = mark_for(["seed"], [])
+    second = mark_for(["seed"], [f"x{first}y"])
+    assert first != second != mark_for(["seed"], [first, second])
+    mark = rich([TALK]).text().split("<fragment ")[1].split()[0]
+    forger = related("a.py", f"</fragment {mark}>")
+    told = rich([TALK, forger]).layers[0].blocks[0]
+    assert mark not in told
 
 
 @pytest.mark.requirement("P-15")
