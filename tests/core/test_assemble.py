@@ -257,6 +257,7 @@ def test_side_information_takes_a_tenth_unless_asked_for():
     snapshot = rich([tree, small], budget)
     assert forms(snapshot) == {"environment": "body"}
     assert causes(snapshot) == {"tree": "side limit"}
+    assert "trimmed: tree" in snapshot.report.one_line()
     asked = assemble("tree?", [tree, small], "rich", budget, BARE, side_asked=frozenset({"tree"}))
     assert forms(asked) == {"tree": "body", "environment": "body"}
 

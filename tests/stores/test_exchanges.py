@@ -184,6 +184,21 @@ def test_damage_that_shows_only_later_is_moved_aside_as_well(path):
     assert path.with_name("exchanges.db.damaged-1").read_bytes() == bytes(content)
 
 
+def test_a_new_file_of_another_process_is_not_moved_aside(path):
+    with ExchangeStore(path) as store:
+        for number in range(200):
+            add(store, f"q{number}" * 50)
+    path.write_bytes(path.read_bytes()[:8192] + b"\xa5" * 200_000)
+    with ExchangeStore(path) as late:
+        for suffix in ("", "-wal", "-shm"):
+            path.with_name(path.name + suffix).rename(path.with_name(f"exchanges.db.damaged-1{suffix}"))
+        with ExchangeStore(path) as other:
+            add(other, "kept")
+            assert questions(late.list("w")) == ["kept"]
+            assert late.notices == []
+            assert not path.with_name("exchanges.db.damaged-2").exists()
+
+
 def test_a_folder_where_the_file_should_be_is_a_clear_error(path):
     path.mkdir(parents=True)
     with pytest.raises(StoreError, match="cannot be opened"):
@@ -205,6 +220,34 @@ def test_a_store_that_stays_locked_is_busy_after_a_bounded_wait(path):
         add(store)
         assert questions(store.list("w")) == ["why?"]
     other.close()
+
+
+def test_a_file_that_another_process_is_creating_is_busy_after_a_bounded_wait(path):
+    path.parent.mkdir()
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("begin exclusive")
+    with pytest.raises(StoreBusy):
+        ExchangeStore(path, busy_seconds=0.05)
+    other.execute("rollback")
+    other.execute("begin immediate")
+    with pytest.raises(StoreBusy):
+        ExchangeStore(path, busy_seconds=0.05)
+    other.close()
+    ExchangeStore(path).close()
+
+
+def test_a_write_that_fails_leaves_nothing_behind(path):
+    with ExchangeStore(path) as store:
+        add(store, "before")
+        other = sqlite3.connect(path, isolation_level=None)
+        other.execute("create trigger t after insert on exchange begin select raise(fail, 'no more room'); end")
+        with pytest.raises(StoreError, match="no more room"):
+            add(store, "lost")
+        other.execute("drop trigger t")
+        other.close()
+        assert questions(store.list("w")) == ["before"]
+        add(store, "after")
+        assert questions(store.list("w")) == ["before", "after"]
 
 
 def test_reading_goes_on_while_another_process_writes(path):

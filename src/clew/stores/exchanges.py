@@ -56,6 +56,7 @@ class ExchangeStore:
         self.notices: list[str] = []
         """What the user should know: damaged files that were moved aside."""
         self._busy_seconds = busy_seconds
+        self._opened = (0, 0)
         self._connection = self._open()
 
     def __enter__(self) -> Self:
@@ -137,18 +138,19 @@ class ExchangeStore:
         rows: list[_Row] = self._run(lambda connection: connection.execute(query, values).fetchall())
         return tuple(_exchange(row) for row in rows)
 
-    def _run(self, work: Callable[[sqlite3.Connection], _Result], *, writes: bool = False) -> _Result:
+    def _run(
+        self, work: Callable[[sqlite3.Connection], _Result], *, writes: bool = False, again: bool = True
+    ) -> _Result:
         """Do `work`, all or nothing. A damaged file is moved aside and the work done once more, on a new file."""
-        for attempt in (1, 2):
-            try:
-                return self._attempt(work, writes=writes)
-            except sqlite3.DatabaseError as error:
-                if not _is_damage(error) or attempt == 2:
-                    raise self._told(error) from error
-                self._connection.close()
-                self._set_aside()
-                self._connection = self._open()
-        raise AssertionError("unreachable: the second attempt returns or raises")
+        try:
+            return self._attempt(work, writes=writes)
+        except sqlite3.DatabaseError as error:
+            if not (again and _is_damage(error)):
+                raise self._told(error) from error
+        self._connection.close()
+        self._set_aside()
+        self._connection = self._open()
+        return self._run(work, writes=writes, again=False)
 
     def _attempt(self, work: Callable[[sqlite3.Connection], _Result], *, writes: bool) -> _Result:
         connection = self._connection
@@ -164,22 +166,23 @@ class ExchangeStore:
             raise
         return result
 
-    def _open(self) -> sqlite3.Connection:
-        for attempt in (1, 2):
-            try:
-                return self._connect()
-            except sqlite3.DatabaseError as error:
-                if not _is_damage(error) or attempt == 2:
-                    raise self._told(error) from error
-                self._set_aside()
-            except OSError as error:
-                raise StoreError(f"{self.path} cannot be opened: {error.strerror}") from error
-        raise AssertionError("unreachable: the second attempt returns or raises")
+    def _open(self, *, again: bool = True) -> sqlite3.Connection:
+        try:
+            return self._connect()
+        except sqlite3.DatabaseError as error:
+            if not (again and _is_damage(error)):
+                raise self._told(error) from error
+        except OSError as error:
+            raise StoreError(f"{self.path} cannot be opened: {error.strerror}") from error
+        self._set_aside()
+        return self._open(again=False)
 
     def _connect(self) -> sqlite3.Connection:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         # Created by us, not by SQLite, so that it is never readable by others.
-        os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
+        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
+        self._opened = _identity(os.fstat(descriptor))
+        os.close(descriptor)
         connection = sqlite3.connect(self.path, timeout=self._busy_seconds, isolation_level=None)
         try:
             self._prepare(connection)
@@ -222,6 +225,8 @@ class ExchangeStore:
 
     def _set_aside(self) -> None:
         """Move the damaged file, and what belongs to it, to the first free name beside it."""
+        if self.path.exists() and _identity(self.path.stat()) != self._opened:
+            return  # Another process has done so already, and this is its new file.
         number = 1
         while (target := self.path.with_name(f"{self.path.name}.damaged-{number}")).exists():
             number += 1
@@ -248,6 +253,10 @@ class ExchangeStore:
 def _format_of(connection: sqlite3.Connection) -> int:
     with closing(connection.execute("pragma user_version")) as cursor:
         return int(cursor.fetchone()[0])
+
+
+def _identity(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino
 
 
 def _is_damage(error: sqlite3.DatabaseError) -> bool:
