@@ -365,6 +365,14 @@ class CodeIndex:
         query = f"select id, sha, at, subject from commits where id in ({marks})"
         return {row[0]: (row[1], row[2], row[3]) for row in self._db.execute(query, list(commits))}
 
+    def last_touched(self, most: int) -> dict[str, int]:
+        """Paths touched by the last `most` commits, with the place of the latest such commit (0 is the newest)."""
+        query = (
+            "select path, min(place) from (select id, row_number() over (order by at desc, id) - 1 as place from commits "
+            "limit ?) as latest join commit_files on commit_id = latest.id group by path"
+        )
+        return dict(self._db.execute(query, (most,)))
+
     def files(self) -> dict[int, FileRow]:
         """All indexed files by id."""
         query = "select id, path, kind, lines, size, mtime, stamp from files"

@@ -21,7 +21,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import chain, pairwise
 
-from snowballstemmer.english_stemmer import EnglishStemmer  # pyright: ignore[reportMissingTypeStubs]
+from Stemmer import Stemmer
 
 _CJK = "\u3005\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 _HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -83,8 +83,7 @@ class _Stems(dict[str, str]):
             self.clear()
         result = word
         if 2 < len(word) <= _LONGEST_STEMMED and word.isascii():
-            # A stemmer keeps the word it works on as state, so threads must not share one.
-            result = str(EnglishStemmer().stemWord(word))  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+            result = _english.stemWord(word)
         self[word] = result
         return result
 
@@ -103,6 +102,8 @@ class _TermsByToken(dict[str, tuple[str, ...]]):
         return result
 
 
+# One word at a time under the interpreter's lock; the stemmer's own cache would only double `_Stems`.
+_english = Stemmer("english", 0)
 _stems = _Stems()
 _terms_by_token = _TermsByToken()
 _CJK_START = re.compile(f"[{_CJK}]")

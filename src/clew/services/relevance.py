@@ -1,0 +1,309 @@
+"""Finds the files and passages of a tree that bear on a question, and says how sure it is that any does."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from typing import Literal
+
+from clew.core.index import query as questions
+from clew.core.index.kinds import Kind
+from clew.core.index.passages import Passage, RankedFile, passages
+from clew.core.index.query import Concept
+from clew.core.index.rank import COMMON, HEAD_WEIGHT, Evidence, FileFeatures, Scored, inverse_frequency, order, rows, score
+from clew.core.text.glossary import Glossary
+from clew.core.text.terms import Query, query_terms
+from clew.stores.index import CodeIndex, FileRow
+
+Task = Literal["question", "change"]
+"""`question`: what a person asks. `change`: words that describe a change, for instance of a commit."""
+SHOWN_FILES = 20
+"""Files whose passages are considered."""
+_VOTING_COMMITS = 60
+_RECENT_COMMITS = 200
+_SMALL_INDEX = 50
+
+Near = Callable[[str], Sequence[tuple[str, float]]]
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedFile:
+    """A file that bears on the question."""
+
+    path: str
+    score: float
+    kind: Kind
+    lines: int
+    size: int
+    stamp: str
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """What was found for one question."""
+
+    query: Query
+    files: tuple[RelatedFile, ...]
+    """Best first."""
+    passages: tuple[Passage, ...]
+    """Of the first SHOWN_FILES files, best first; `file` is a place in `files`."""
+    probability: float
+    """Calibrated chance that something here answers the question."""
+    symbols: tuple[str, ...] = ()
+    """Names of the question that are defined here."""
+    paths: tuple[str, ...] = ()
+    """Paths of the question that exist here."""
+    missing: tuple[str, ...] = ()
+    """Words of the question that stand nowhere here."""
+    commits: tuple[tuple[str, str], ...] = ()
+    """(short hash, subject) of the past commits most like the question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The fitted weights. `training/ranking` makes them."""
+
+    file: Mapping[Task, Mapping[str, float]]
+    passage: Mapping[str, float]
+    abstain: Mapping[str, float]
+    fingerprint: str
+
+
+@cache
+def load_ranking() -> Ranking:
+    """The shipped weights; read once a process."""
+    text = resources.files("clew").joinpath("data", "ranking.json").read_text(encoding="utf-8")
+    found = json.loads(text)
+    files: Mapping[Task, Mapping[str, float]] = {"question": found["file_question"], "change": found["file_change"]}
+    return Ranking(files, found["passage"], found["abstain"], found["fingerprint"])
+
+
+@cache
+def load_glossary() -> Glossary:
+    """The shipped glossary; read once a process."""
+    return Glossary.parse(resources.files("clew").joinpath("data", "glossary.tsv").read_text(encoding="utf-8"))
+
+
+def _nothing_near(_: str) -> Sequence[tuple[str, float]]:
+    return ()
+
+
+@dataclass(slots=True)
+class Finder:
+    """Answers questions from one index. Numbers that hold for all questions are read once."""
+
+    index: CodeIndex
+    ranking: Ranking
+    glossary: Glossary
+    near: Near = _nothing_near
+    files: dict[int, FileRow] = field(init=False)
+    chunk_file: dict[int, int] = field(init=False)
+    paths: dict[str, int] = field(init=False)
+    recency: dict[int, float] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.files = self.index.files()
+        self.chunk_file = self.index.chunk_files()
+        self.paths = {row.path: row.id for row in self.files.values()}
+        self.recency = {
+            self.paths[path]: 1 / (1 + place / 20)
+            for path, place in self.index.last_touched(_RECENT_COMMITS).items()
+            if path in self.paths
+        }
+
+    def find(self, question: str, task: Task = "question") -> Related:
+        """Rank the files and passages of the index for a question. An empty index gives nothing."""
+        query = query_terms(question)
+        matched = self.match(query)
+        asked = questions.intent(query, question)
+        kinds = {file: self.files[file].kind for file in matched.scored.files}
+        lines = {file: self.files[file].lines for file in matched.scored.files}
+        vectors = rows(matched.scored, kinds, lines, self.recency, asked)
+        ranked = order(vectors, self.ranking.file[task])
+        top = ranked[:SHOWN_FILES]
+        places = {file: place for place, (file, _) in enumerate(top)}
+        outlined = [
+            RankedFile(
+                file, value, self.files[file].kind, self.files[file].lines,
+                [(c.id, c.first, c.last, c.symbol) for c in self.index.chunks_of(file)],
+            )
+            for file, value in top
+        ]  # fmt: skip
+        scored = matched.scored
+        shown = passages(outlined, scored.chunks, scored.chunk_covered, matched.near, self.ranking.passage)
+        return Related(
+            query=query,
+            files=tuple(self._related(file, value) for file, value in ranked),
+            passages=tuple(
+                Passage(p.chunk, places[p.file], p.first, p.last, p.symbol, p.score) for p in shown
+            ),
+            probability=_probability(confidence(matched, [vectors[file] for file, _ in top]), self.ranking.abstain),
+            symbols=matched.symbols,
+            paths=matched.paths,
+            missing=tuple(e.concept.source for e in matched.evidence if not e.chunks and not e.paths
+                          and e.concept.role in ("word", "name", "glossary")),
+            commits=matched.commits,
+        )  # fmt: skip
+
+    def _related(self, file: int, value: float) -> RelatedFile:
+        row = self.files[file]
+        return RelatedFile(row.path, value, row.kind, row.lines, row.size, row.stamp)
+
+    def match(self, query: Query) -> Matched:
+        """All evidence for a question, summed up by chunk and file."""
+        wanted = questions.concepts(query, self.glossary, self.near)
+        evidence, frequencies = self._evidence(wanted)
+        near = self._near_pairs(query, frequencies)
+        scored = score(evidence, self.chunk_file, near)
+        commits = self._votes([item.concept for item in evidence], scored)
+        mentioned = questions.mentions(query, self.paths)
+        for path, value in mentioned.items():
+            file = self.paths[path]
+            scored.files.setdefault(file, FileFeatures(file)).mentioned = value
+        names = [name.strip("-").replace("::", ".").rsplit(".", 1)[-1] for name in query.identifiers]
+        defined = self.index.symbols(names) if names else []
+        for _, file, _, _ in defined:
+            scored.files.setdefault(file, FileFeatures(file)).defines = 1.0
+        symbols = tuple(dict.fromkeys(name for name, *_ in defined))
+        return Matched(evidence, scored, near, len(self.chunk_file), symbols, tuple(mentioned), commits)
+
+    def _evidence(self, wanted: Sequence[Concept]) -> tuple[list[Evidence], dict[str, int]]:
+        index, total = self.index, len(self.chunk_file)
+        words = list({term for concept in wanted for term, _ in concept.alternatives})
+        frequencies: dict[str, int] = {}
+        for at in range(0, len(words), 400):
+            frequencies.update(index.frequencies(words[at : at + 400]))
+        idf = {term: inverse_frequency(total, count) for term, count in frequencies.items()}
+        unknown = inverse_frequency(total, 0)
+        if len(wanted) > questions.MOST_CONCEPTS:
+            wanted = sorted(
+                wanted,
+                key=lambda concept: -concept.weight * max((idf.get(t, 0.0) * f for t, f in concept.alternatives), default=0.0),
+            )[: questions.MOST_CONCEPTS]
+        seen: dict[str, tuple[list[tuple[int, float]], list[tuple[int, float]], list[tuple[int, float]]]] = {}
+        found: list[Evidence] = []
+        for concept in wanted:
+            chunks: dict[int, float] = {}
+            names: dict[int, float] = {}
+            paths: dict[int, float] = {}
+            best = 0.0
+            for term, factor in concept.alternatives:
+                if term not in seen:
+                    common = frequencies.get(term, 0) > COMMON * total and total > _SMALL_INDEX
+                    in_chunks = index.chunk_scores(term, HEAD_WEIGHT) if term in frequencies and not common else []
+                    seen[term] = in_chunks, index.file_scores(term, "names"), index.file_scores(term, "path")
+                for rows_of, into in zip(seen[term], (chunks, names, paths), strict=True):
+                    for key, value in rows_of:
+                        if value * factor > into.get(key, 0.0):
+                            into[key] = value * factor
+                if seen[term][0]:
+                    best = max(best, idf[term] * factor)
+            if not best and concept.role in ("word", "name", "glossary"):
+                best = unknown * max((factor for _, factor in concept.alternatives), default=0.5)
+            found.append(Evidence(concept, best, chunks, names, paths))
+        return found, frequencies
+
+    def _near_pairs(self, query: Query, frequencies: Mapping[str, int]) -> dict[int, float]:
+        """Chunks where neighbouring words of the question stand close together, with the smaller idf of each pair."""
+        total = len(self.chunk_file)
+        words = [w for w in query.words if w.isascii() and 0 < frequencies.get(w, 0) < 0.2 * total]
+        near: dict[int, float] = {}
+        for first, second in zip(words, words[1:][: questions.MOST_CONCEPTS], strict=False):
+            value = inverse_frequency(total, max(frequencies[first], frequencies[second]))
+            for chunk in self.index.phrase_chunks((first, second), 4):
+                near[chunk] = near.get(chunk, 0.0) + value
+        return near
+
+    def _votes(self, wanted: Sequence[Concept], scored: Scored) -> tuple[tuple[str, str], ...]:
+        """Let the past commits whose words are like the question vote for the files that they touched."""
+        summed: dict[int, float] = {}
+        seen: dict[str, list[tuple[int, float]]] = {}
+        count = self.index.counts()["commits"]
+        for concept in wanted:
+            if concept.role == "han" or not count:
+                continue
+            best: dict[int, float] = {}
+            for term, factor in concept.alternatives:
+                if term not in seen:
+                    seen[term] = self.index.commit_scores(term)
+                if len(seen[term]) > max(0.2 * count, 20):
+                    continue
+                for commit, value in seen[term]:
+                    best[commit] = max(best.get(commit, 0.0), value * factor)
+            for commit, value in best.items():
+                summed[commit] = summed.get(commit, 0.0) + value * concept.weight
+        top = sorted(summed.items(), key=lambda pair: (-pair[1], pair[0]))[:_VOTING_COMMITS]
+        touched = self.index.commit_paths([commit for commit, _ in top])
+        for commit, value in top:
+            vote = (value / top[0][1]) ** 2
+            paths = touched.get(commit, [])
+            for path in paths:
+                if path in self.paths:
+                    file = self.paths[path]
+                    scored.files.setdefault(file, FileFeatures(file)).votes += vote / math.sqrt(len(paths))
+        named = self.index.commit_rows([commit for commit, _ in top[:3]])
+        return tuple((named[c][0][:10], named[c][2]) for c, _ in top[:3] if c in named)
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """Evidence for one question, before any model weighs it."""
+
+    evidence: Sequence[Evidence]
+    scored: Scored
+    near: Mapping[int, float]
+    chunks: int
+    """Chunks in the index."""
+    symbols: tuple[str, ...]
+    paths: tuple[str, ...]
+    commits: tuple[tuple[str, str], ...]
+
+
+ABSTAIN_FEATURES = (
+    "covered_file", "covered_chunk", "best_idf", "near", "known", "votes", "names", "defines", "mentioned", "rare_covered",
+    "log_words", "han",
+)  # fmt: skip
+"""Names of the numbers from which the chance of an answer is calibrated, in order."""
+
+
+def confidence(matched: Matched, top: Sequence[Sequence[float]]) -> list[float]:
+    """Numbers that tell a question that something here answers from one that nothing does.
+
+    `top` are feature vectors of the best files (core.index.rank.FEATURES).
+    """
+    scored = matched.scored
+    files = list(scored.files.values())
+    plain = [e for e in matched.evidence if e.concept.role in ("word", "name", "glossary")]
+    total = sum(e.idf for e in plain) or 1.0
+    known = sum(e.idf for e in plain if e.chunks) / total
+    ceiling = inverse_frequency(matched.chunks, 0) or 1.0
+    per_concept = max(len(plain), 1)
+    rare = sorted(plain, key=lambda e: -e.idf)[:3]
+    best_chunk = max(scored.chunk_covered, key=lambda c: scored.chunks[c], default=None)
+    rare_total = sum(e.idf for e in rare) or 1.0
+    rare_covered = sum(e.idf for e in rare if best_chunk is not None and best_chunk in e.chunks) / rare_total
+    return [
+        max((row.covered for row in files), default=0.0),
+        max((row.covered_chunk for row in files), default=0.0),
+        max((row.best for row in files), default=0.0) / (ceiling * per_concept),
+        max(matched.near.values(), default=0.0) / ceiling,
+        known,
+        min(max((row.votes for row in files), default=0.0), 3.0) / 3,
+        max((row.names for row in files), default=0.0) / (ceiling * per_concept),
+        float(bool(matched.symbols)),
+        float(bool(matched.paths)),
+        rare_covered,
+        math.log1p(len(plain)) / 3,
+        float(any(e.concept.role == "han" for e in matched.evidence)),
+    ]
+
+
+def _probability(numbers: Sequence[float], weights: Mapping[str, float]) -> float:
+    total = weights.get("bias", 0.0) + sum(
+        weights.get(name, 0.0) * value for name, value in zip(ABSTAIN_FEATURES, numbers, strict=True)
+    )
+    return 1 / (1 + math.exp(-max(min(total, 30.0), -30.0)))
