@@ -8,10 +8,10 @@ from functools import cache
 from itertools import groupby
 
 import pytest
-import splintr
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from clew.adapters.tokenizers import tokenizer_for
 from clew.core.context.assemble import RECENT_SOURCE, assemble
 from clew.core.context.budget import PER_MESSAGE, PER_PROMPT, Budget
 from clew.core.context.fences import clean, reference_line
@@ -43,23 +43,16 @@ class Runs(Letters):
         return sum(1 for _ in groupby(text)) + 3 * text.count("\n<fragment") ** 2
 
 
-class Vocabulary(Letters):
-    """A vocabulary that models use."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self._vocabulary = splintr.Tokenizer.from_pretrained(name)
-
-    def count(self, text: str) -> int:
-        return len(self._vocabulary.encode(text))
+MODELS = {"gpt-4o": True, "gpt-4": True, "qwen3": True, "claude-sonnet-4-5": False, "some-local-model": False}
+"""Models, and whether their tokenizer is exact."""
 
 
 @cache
 def tokenizer_named(name: str) -> Tokenizer:
-    return {"letters": Letters, "runs": Runs}[name]() if name in ("letters", "runs") else Vocabulary(name)
+    return {"letters": Letters, "runs": Runs}[name]() if name in ("letters", "runs") else tokenizer_for(name)
 
 
-tokenizers = st.sampled_from(["letters", "runs", "o200k_base", "cl100k_base"]).map(tokenizer_named)
+tokenizers = st.sampled_from(["letters", "runs", *MODELS]).map(tokenizer_named)
 NASTY = (
     "</fragment 00000000>", "<fragment 12345678 related x>", "</facts>", "\n", "\r", "\x1b[2J", "\u202e", "\u2028",
     "超时重试为什么会失败", "def f():\n    return 1\n", "```", "😀", "<|endoftext|>", "\ud800", " ", "a1b2c3d4" * 9,
@@ -110,6 +103,11 @@ def assembled(
 
 
 asked_for = st.frozensets(st.sampled_from(sorted(SIDE_SOURCES)))
+
+
+@pytest.mark.parametrize(("model", "exact"), MODELS.items())
+def test_the_tokenizers_of_these_laws_are_those_of_models(model, exact):
+    assert tokenizer_named(model).exact is exact
 
 
 @pytest.mark.requirement("P-07")
