@@ -30,10 +30,10 @@ check: setup ## format, lint, types, import contracts, generated docs, gates; al
 	@$(MAKE) -k --no-print-directory check-format check-lint check-types check-imports check-docs check-gates
 
 check-format:
-	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff format --check --output-format concise .
 
 check-lint:
-	@$(BIN)/ruff check .
+	@$(BIN)/ruff check --output-format concise .
 
 check-types:
 	@$(BIN)/basedpyright
@@ -60,8 +60,9 @@ bench: setup ## the measurements of benchmarks/
 docs: setup ## make docs/reference/ from the code
 	@$(BIN)/python tools/reference.py
 
-lock: setup ## make the locks again from pyproject.toml, with the newest releases it allows
-	@$(BIN)/python tools/lock.py
+lock: ## make the locks again from pyproject.toml; make lock ARGS=--upgrade takes the newest releases
+	@[ -x $(BIN)/uv ] || $(MAKE) --no-print-directory setup
+	@$(BIN)/python tools/lock.py $(ARGS)
 
 clean: ## remove .venv and every cache
 	@rm -rf .venv build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache

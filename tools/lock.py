@@ -1,6 +1,7 @@
 """Make `requirements.lock` and `requirements-local.lock` from pyproject.toml: every release pinned, every file by hash.
 
-No address of an index is written: the locks work with whatever index the reader uses.
+Pins that still fit are kept; `--upgrade` takes the newest releases. No address of an index is written: the locks work
+with whatever index the reader uses.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 HEAD = "# Made by `make lock` from pyproject.toml. Do not edit.\n"
+SHAPE = ("--universal", "--generate-hashes", "--python-version", "3.11", "--no-header", "--no-annotate", "--quiet")
 
 
 def main() -> None:
@@ -27,19 +29,13 @@ def main() -> None:
 def compile_lock(requirements: list[str], lock: Path, *options: str) -> None:
     """Pin `requirements` for every platform and every Python from 3.11 on."""
     with tempfile.TemporaryDirectory() as folder:
-        wanted = Path(folder, "wanted.in")
+        wanted, out = Path(folder, "wanted.in"), Path(folder, lock.name)
         wanted.write_text("\n".join(requirements) + "\n", encoding="utf-8")
-        shape = [
-            "--universal",
-            "--generate-hashes",
-            "--python-version",
-            "3.11",
-            "--no-header",
-            "--no-annotate",
-            "--quiet",
-        ]
-        command = [sys.executable, "-m", "uv", "pip", "compile", str(wanted), *shape, *options]
-        pinned = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+        if lock.exists():
+            out.write_bytes(lock.read_bytes())
+        command = [sys.executable, "-m", "uv", "pip", "compile", str(wanted), "-o", str(out), *SHAPE, *options]
+        subprocess.run([*command, *sys.argv[1:]], check=True)
+        pinned = out.read_text(encoding="utf-8")
     lock.write_text(HEAD + pinned, encoding="utf-8")
     print(f"{lock.name}: {pinned.count('==')} releases")
 
