@@ -27,7 +27,7 @@ from clew.adapters.embedding import WORD_START, Segmenter, StaticTable
 Array = np.ndarray[Any, Any]
 T = TypeVar("T")
 OUT = Path(__file__).parents[2] / "src" / "clew" / "data" / "static"
-TWINS, ENGLISH, CHINESE = 5_000, 5_000, 5_000
+TWINS, ENGLISH, CHINESE = 12_000, 5_000, 5_000
 STEP = 2_500
 LONGEST = 220
 VOCABULARY = (12_000, 9_000, 8_000)

@@ -31,6 +31,7 @@ _TWIN = re.compile(
     r"(?P<hash>-[0-9a-f]{16,})?(?P<rest>(/[^/]+)?\.json)$"
 )
 _ENGLISH = {"en", "en-US", "en_US"}
+_PERMISSIVE = re.compile(r"\b(MIT|BSD|Apache|ISC|PSF|CC0)\b")
 _LARGEST_FILE = 1_500_000
 
 
@@ -188,11 +189,29 @@ def _read_file(corpus: Corpus, name: str, content: bytes) -> None:
         _read_script(corpus, text)
 
 
+def declared_licence(files: Mapping[str, bytes]) -> str:
+    """What the package's own metadata says, e.g. "MIT"; empty if it says nothing."""
+    for name, content in files.items():
+        if name.endswith(".dist-info/METADATA"):
+            head = content.decode("utf-8", "ignore").partition("\n\n")[0]
+            return "; ".join(
+                re.findall(r"^(?:License-Expression|Classifier: License ::|License)[: ]*(.*)$", head, re.M)
+            )
+        if name == "package/package.json":
+            return str(json.loads(content).get("license", ""))
+    return ""
+
+
 def read_packages(scratch: Path) -> Corpus:
-    """Read every archive below scratch/pypi and scratch/npm. Files that do not parse are passed over."""
+    """Read every archive below scratch/pypi and scratch/npm. Files that do not parse are passed over.
+
+    SystemExit if a package's metadata states no permissive licence.
+    """
     corpus = Corpus()
     for archive in sorted([*scratch.glob("pypi/*.whl"), *scratch.glob("npm/*.tgz")]):
         before, files = corpus.size(), _contents(archive)
+        if not _PERMISSIVE.search(declared_licence(files)):
+            raise SystemExit(f"{archive.name} states {declared_licence(files) or 'no licence'}: not permissive")
         for reader in (_read_twins, _read_compiler_messages, _read_editor_messages):
             try:
                 reader(corpus, files)

@@ -39,7 +39,7 @@ _CASE_CHANGE = re.compile("(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _UNKNOWN_COST = 12.0
 _LONGEST_CACHED = 24
 _CACHE_LIMIT = 120_000
-_ROWS_AT_ONCE = 32_768
+_ROWS_AT_ONCE = 2_048
 
 
 def is_chinese(text: str) -> bool:
