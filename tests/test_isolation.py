@@ -43,9 +43,11 @@ def test_loopback_is_allowed() -> None:
         port = server.getsockname()[1]
         client = threading.Thread(target=lambda: socket.create_connection(("localhost", port), timeout=5).close())
         client.start()
-        connection, _ = server.accept()
+        connection, peer = server.accept()
         connection.close()
         client.join(timeout=5)
+    assert peer[0] == "127.0.0.1"
+    assert sitecustomize.attempts == []
 
 
 def test_a_test_that_asks_for_nothing_still_has_no_user() -> None:

@@ -6,6 +6,7 @@ import argparse
 import ast
 import importlib
 import inspect
+import os
 import re
 import sys
 from collections.abc import Iterator
@@ -25,6 +26,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="change nothing; status 1 if a page is out of date")
     check = parser.parse_args().check
+    # The reference is in English and the same for everybody, whatever the reader's locale and settings are.
+    for name in [name for name in os.environ if name.startswith("CLEW_")]:
+        del os.environ[name]
+    os.environ.update(LC_ALL="C.UTF-8", LANG="C.UTF-8", LANGUAGE="en", COLUMNS="100")
     stale = [name for name, text in pages().items() if not is_current(REFERENCE / name, text)]
     if check:
         if stale:
@@ -103,7 +108,8 @@ def blocks(words: str) -> str:
 
 def option_table(command: click.Command, context: click.Context) -> list[str]:
     """Arguments and options as table rows."""
-    rows = [record for parameter in command.get_params(context) if (record := parameter.get_help_record(context))]
+    records = (parameter.get_help_record(context) for parameter in command.get_params(context))
+    rows = [record for record in records if record and record[1]]
     if not rows:
         return []
     cells = [tuple(cell.replace("|", "\\|").replace("\n", " ") for cell in row) for row in rows]

@@ -7,6 +7,7 @@ while it fits, nothing is done.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import shutil
@@ -27,6 +28,13 @@ def main() -> None:
     """Bring `.venv` up to date; exit with a message that says what to do where that fails."""
     if sys.version_info[:2] < OLDEST:
         restart_with_a_newer_python()
+    with LOCK.open("rb") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)  # two set-ups at once would break each other; the second finds nothing to do
+        bring_up_to_date()
+
+
+def bring_up_to_date() -> None:
+    """Install what the stamp does not vouch for."""
     wanted = digest()
     stamp = STAMP.read_text(encoding="utf-8").split("\n") if STAMP.is_file() else []
     if works() and stamp[:2] == [wanted, str(ROOT)]:
