@@ -37,12 +37,12 @@ def bring_up_to_date() -> None:
     """Install what the stamp does not vouch for."""
     wanted = digest()
     stamp = STAMP.read_text(encoding="utf-8").split("\n") if STAMP.is_file() else []
-    if works() and stamp[:2] == [wanted, str(ROOT)]:
+    if works("sys") and stamp[:2] == [wanted, str(ROOT)]:
         return
     uv = shutil.which("uv")
     say(f"Setting up .venv with {'uv' if uv else 'pip'} (once, and again when a lock changes)")
     moved = len(stamp) > 1 and stamp[1] != str(ROOT)
-    if moved or not works():
+    if moved or not works("sys" if uv else "pip"):
         make_environment(uv)
     STAMP.unlink(missing_ok=True)
     install(uv, "--require-hashes", "-r", str(LOCK))
@@ -66,11 +66,11 @@ def digest() -> str:
     return whole.hexdigest()
 
 
-def works() -> bool:
-    """True if `.venv` has a Python that starts and is new enough."""
+def works(module: str) -> bool:
+    """True if `.venv` has a Python that starts, is new enough and has this module (uv makes environments without pip)."""
     if not PYTHON.exists():
         return False
-    check = f"import sys; sys.exit(sys.version_info[:2] < {OLDEST})"
+    check = f"import sys, {module}; sys.exit(sys.version_info[:2] < {OLDEST})"
     return subprocess.run([str(PYTHON), "-c", check], stderr=subprocess.DEVNULL, check=False).returncode == 0
 
 
