@@ -67,7 +67,7 @@ def digest() -> str:
 
 
 def works(module: str) -> bool:
-    """True if `.venv` has a Python that starts, is new enough and has this module (uv makes environments without pip)."""
+    """True if `.venv` has a Python that starts, is new enough and has this module (uv leaves pip out)."""
     if not PYTHON.exists():
         return False
     check = f"import sys, {module}; sys.exit(sys.version_info[:2] < {OLDEST})"
