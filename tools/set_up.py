@@ -106,7 +106,8 @@ def restart_with_a_newer_python() -> None:
     """Go on with a newer Python of this machine; exit where there is none."""
     for minor in range(19, OLDEST[1] - 1, -1):
         newer = shutil.which(f"python3.{minor}")
-        if newer:
+        # A shim may stand for a version that is not installed: ask before going over.
+        if newer and subprocess.run([newer, "-c", ""], stderr=subprocess.DEVNULL, check=False).returncode == 0:
             os.execv(newer, [newer, *sys.argv])
     have = ".".join(str(part) for part in sys.version_info[:3])
     sys.exit(f"error: Clew needs Python 3.11 or later; this is {have}\nhint: make setup PYTHON=/path/to/python3.11")
