@@ -113,7 +113,7 @@ def test_fifty_thousand_words_are_looked_up_in_a_few_seconds(table: StaticTable)
 def test_the_fingerprint_is_the_digest_of_the_shipped_files(table: StaticTable) -> None:
     digest = hashlib.sha256()
     for name in TABLE_FILES:
-        digest.update((files("clew.data") / "static" / name).read_bytes())
+        digest.update((files("clew") / "data" / "static" / name).read_bytes())
     assert table.fingerprint == digest.hexdigest()[:16]
 
 

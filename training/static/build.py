@@ -1,4 +1,4 @@
-"""Build the shipped table: python build.py SCRATCH [OUT]. Downloads, reads, encodes, fits, writes; about 15 minutes.
+"""Build the shipped table: python build.py SCRATCH [OUT]. Downloads, reads, encodes, fits, writes; about 8 minutes.
 
 Every step leaves its result in SCRATCH and is skipped when that exists, so a run can be taken up again.
 """
@@ -38,17 +38,16 @@ class Recipe:
     """The numbers of the fit; see fit.py."""
 
     dimensions: int = 256
-    whitening: float = 0.25
-    blend: float = 0.5
+    whitening: float = 0.5
+    blend: float = 1.0
     ridge: float = 30.0
-    residual: float = 0.5
+    residual: float = 2.0
     steps: int = 12
-    word_weight: float = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """All that the fit needs: rows of the table to be, their features, whole words' vectors, texts with vectors."""
+    """All that the fit needs: the rows to be, their features, texts with the teacher's vectors."""
 
     segmenter: Segmenter
     features: Array

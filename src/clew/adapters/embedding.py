@@ -143,7 +143,7 @@ class StaticTable:
         import numpy as np  # noqa: PLC0415 -- not paid for by those who only import the module
 
         arrays: dict[str, NDArray[Any]] = {}
-        with as_file(files("clew.data") / "static") as folder:
+        with as_file(files("clew") / "data" / "static") as folder:
             for name in ("vectors", "scales", "scores", "means"):
                 arrays[name] = np.load(folder / f"{name}.npy", mmap_mode="r" if name == "vectors" else None)
             pieces = (folder / "pieces.txt").read_text(encoding="utf-8").split("\n")
