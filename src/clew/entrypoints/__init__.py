@@ -1,0 +1,1 @@
+"""Faces: each parses, calls one service, renders."""

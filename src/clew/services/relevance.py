@@ -14,7 +14,17 @@ from clew.core.index import query as questions
 from clew.core.index.kinds import Kind
 from clew.core.index.passages import Passage, RankedFile, passages
 from clew.core.index.query import Concept
-from clew.core.index.rank import COMMON, HEAD_WEIGHT, Evidence, FileFeatures, Scored, inverse_frequency, order, rows, score
+from clew.core.index.rank import (
+    COMMON,
+    HEAD_WEIGHT,
+    Evidence,
+    FileFeatures,
+    Scored,
+    inverse_frequency,
+    order,
+    rows,
+    score,
+)
 from clew.core.text.glossary import Glossary
 from clew.core.text.terms import Query, query_terms
 from clew.stores.index import CodeIndex, FileRow
@@ -182,7 +192,9 @@ class Finder:
         if len(wanted) > questions.MOST_CONCEPTS:
             wanted = sorted(
                 wanted,
-                key=lambda concept: -concept.weight * max((idf.get(t, 0.0) * f for t, f in concept.alternatives), default=0.0),
+                key=lambda concept: (
+                    -concept.weight * max((idf.get(t, 0.0) * f for t, f in concept.alternatives), default=0.0)
+                ),
             )[: questions.MOST_CONCEPTS]
         seen: dict[str, tuple[list[tuple[int, float]], list[tuple[int, float]], list[tuple[int, float]]]] = {}
         found: list[Evidence] = []

@@ -124,12 +124,16 @@ class CodeIndex:
         except sqlite3.OperationalError as error:
             if "locked" in str(error) or "busy" in str(error):
                 raise StoreBusy(f"the index {path} is in use", hint="try again in a moment") from error
-            raise StoreError(f"the index {path} cannot be opened: {error}", hint="set CLEW_HOME to a writable folder") from error
+            raise StoreError(
+                f"the index {path} cannot be opened: {error}", hint="set CLEW_HOME to a writable folder"
+            ) from error
         except sqlite3.DatabaseError:
             remove(path)
             return cls(path, _connect(path, f"{FORMAT}:{variant}"))
         except OSError as error:
-            raise StoreError(f"the index {path} cannot be made: {error}", hint="set CLEW_HOME to a writable folder") from error
+            raise StoreError(
+                f"the index {path} cannot be made: {error}", hint="set CLEW_HOME to a writable folder"
+            ) from error
 
     def __enter__(self) -> CodeIndex:
         return self
@@ -229,7 +233,16 @@ class CodeIndex:
     ) -> None:
         cursor = self._db.execute(
             "insert into files (path, size, stamp, digest, kind, lines, mtime, young) values (?, ?, ?, ?, ?, ?, ?, ?)",
-            (entry.path, entry.size, entry.stamp, digest, file_kind.value, found.lines if found else 0, entry.mtime, young),
+            (
+                entry.path,
+                entry.size,
+                entry.stamp,
+                digest,
+                file_kind.value,
+                found.lines if found else 0,
+                entry.mtime,
+                young,
+            ),
         )
         file_id = cursor.lastrowid
         where = path_terms(entry.path)
@@ -301,7 +314,8 @@ class CodeIndex:
                     "insert into commits (sha, at, subject) values (?, ?, ?)", (commit.sha, commit.at, subject)
                 )
                 self._db.execute(
-                    "insert into commit_terms (rowid, words) values (?, ?)", (row.lastrowid, " ".join(terms(commit.message)))
+                    "insert into commit_terms (rowid, words) values (?, ?)",
+                    (row.lastrowid, " ".join(terms(commit.message))),
                 )
                 self._db.executemany(
                     "insert into commit_files (commit_id, path) values (?, ?)",
@@ -392,7 +406,9 @@ class CodeIndex:
         found: dict[int, ChunkRow] = {}
         for at in range(0, len(chunks), 500):
             part = list(chunks[at : at + 500])
-            query = f"select id, file, first, last, symbol, length from chunks where id in ({','.join('?' * len(part))})"
+            query = (
+                f"select id, file, first, last, symbol, length from chunks where id in ({','.join('?' * len(part))})"
+            )
             for row in self._db.execute(query, part):
                 found[row[0]] = ChunkRow(*row)
         return found
@@ -457,5 +473,7 @@ def _store_error(path: Path, error: sqlite3.OperationalError) -> StoreError:
     if "locked" in text or "busy" in text:
         return StoreBusy(f"the index {path} is in use", hint="try again in a moment")
     if "full" in text:
-        return StoreError("the disk is full: the index could not be written", hint="free some space, or set CLEW_HOME elsewhere")
+        return StoreError(
+            "the disk is full: the index could not be written", hint="free some space, or set CLEW_HOME elsewhere"
+        )
     return StoreError(f"the index {path} cannot be written: {text}", hint="run `clew index rebuild`")

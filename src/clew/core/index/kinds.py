@@ -37,7 +37,9 @@ _CODE = frozenset(
     "vue svelte astro html htm css scss sass less jinja j2 tmpl gotmpl tpl proto thrift graphql gql el lisp scm tf".split()
 )
 _DOC = frozenset("md mdx markdown rst txt adoc asciidoc org tex texi pod man 1 5 7".split())
-_CONFIG = frozenset("toml yaml yml ini cfg conf json json5 jsonc mk cmake gradle properties env editorconfig nix".split())
+_CONFIG = frozenset(
+    "toml yaml yml ini cfg conf json json5 jsonc mk cmake gradle properties env editorconfig nix".split()
+)
 _DATA = frozenset(
     "po pot mo csv tsv lock sum svg xml map snap jsonl ndjson ipynb geojson pem crt cer der key p12 pfx woff woff2 ttf "
     "otf eot png jpg jpeg gif webp ico bmp pdf zip gz bz2 xz zst tar tgz 7z jar war class so dylib dll exe o a pyc wasm "
@@ -58,10 +60,16 @@ _TEST_DIRS = frozenset("test tests testing_tests spec specs __tests__ e2e testda
 _DOC_DIRS = frozenset("doc docs documentation website site man".split())
 _EXAMPLE_DIRS = frozenset("example examples sample samples demo demos tutorial".split())
 _CONFIG_DIRS = frozenset(".github .circleci .gitlab .husky .vscode .devcontainer ci".split())
-_TEST_NAME = re.compile(r"(^test_|_test\.|\.test\.|\.spec\.|_spec\.|^tests?\.|^conftest\.py$|Tests?\.(java|kt|cs|swift)$)")
+_TEST_NAME = re.compile(
+    r"(^test_|_test\.|\.test\.|\.spec\.|_spec\.|^tests?\.|^conftest\.py$|Tests?\.(java|kt|cs|swift)$)"
+)
 _CHANGE_NAME = re.compile(r"^(change(s|log)?|history|news|releases?|release[-_]notes)\b", re.I)
-_GENERATED = re.compile(r"(\.min\.(js|css)$|\.bundle\.js$|_pb2(_grpc)?\.pyi?$|\.pb\.(go|cc|h)$|\.generated\.|_generated\.|\.g\.dart$)")
-_VENDORED = frozenset("node_modules vendor third_party thirdparty _vendor vendored bower_components .yarn site-packages".split())
+_GENERATED = re.compile(
+    r"(\.min\.(js|css)$|\.bundle\.js$|_pb2(_grpc)?\.pyi?$|\.pb\.(go|cc|h)$|\.generated\.|_generated\.|\.g\.dart$)"
+)
+_VENDORED = frozenset(
+    "node_modules vendor third_party thirdparty _vendor vendored bower_components .yarn site-packages".split()
+)
 
 
 def suffix(path: str) -> str:

@@ -27,7 +27,9 @@ class Concept:
     weight: float = 1.0
 
 
-def concepts(query: Query, glossary: Glossary, near: Callable[[str], Sequence[tuple[str, float]]]) -> tuple[Concept, ...]:
+def concepts(
+    query: Query, glossary: Glossary, near: Callable[[str], Sequence[tuple[str, float]]]
+) -> tuple[Concept, ...]:
     """The concepts of a question.
 
     `near` gives further terms of the repository's own vocabulary for a word (a Chinese one, or an English stem) with a

@@ -1,0 +1,1 @@
+"""The command line. `main` loads a command's module only when that command runs."""

@@ -1,7 +1,7 @@
 """`clew eval modes`: how often the mode decision agrees with labelled questions.
 
-One question a line: {"id", "query", "ideal"} and, if known, "lang" and "explicit". The decision sees the text alone, and
-whether something was attached; no workspace stands behind it.
+One question a line: {"id", "query", "ideal"} and, if known, "lang" and "explicit". The decision sees the text alone,
+and whether something was attached; no workspace stands behind it.
 """
 
 from __future__ import annotations

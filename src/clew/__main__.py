@@ -1,0 +1,5 @@
+"""`python -m clew`."""
+
+from clew.entrypoints.cli.main import main
+
+main()

@@ -1,0 +1,115 @@
+"""The composition root: what the process was given goes in, open services come out. The only reader of the environment."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clew.adapters.home import Home, find_home
+from clew.settings import Loaded, interface_language, load_settings
+
+if TYPE_CHECKING:
+    from clew.adapters.git import Git, NoRepository
+    from clew.adapters.models.catalogue import Catalogue
+    from clew.adapters.workspace import Workspace
+    from clew.services.context import Place
+    from clew.stores.exchanges import ExchangeStore
+
+
+def environment() -> Mapping[str, str]:
+    """The environment of this process."""
+    return os.environ
+
+
+@dataclass
+class App:
+    """Everything that one command needs, made when it is first asked for."""
+
+    environ: Mapping[str, str]
+    cwd: Path
+    flags: Mapping[str, object]
+
+    @classmethod
+    def here(cls, flags: Mapping[str, object] | None = None) -> App:
+        """The application for the current folder. Raises NotFound when that folder is gone."""
+        from clew.errors import NotFound  # only needed where the folder is gone
+
+        try:
+            cwd = Path.cwd()
+        except FileNotFoundError as error:
+            raise NotFound("the current folder does not exist any more", hint="change to another folder") from error
+        return cls(environment(), cwd, flags or {})
+
+    @cached_property
+    def home(self) -> Home:
+        """The user's folders."""
+        return find_home(self.environ)
+
+    @cached_property
+    def git(self) -> Git | NoRepository:
+        """The repository around the current folder."""
+        from clew.adapters.git import find_repository  # heavy; not every command asks git
+
+        return find_repository(self.cwd, self.environ)
+
+    @cached_property
+    def workspace(self) -> Workspace:
+        """The workspace around the current folder."""
+        from clew.adapters.workspace import resolve  # heavy, as above
+
+        return resolve(self.cwd, self.home, self.git)
+
+    @cached_property
+    def loaded(self) -> Loaded:
+        """Settings with their origins."""
+        return load_settings(self.environ, self.workspace.root, self.flags)
+
+    @property
+    def language(self) -> str:
+        """`en` or `zh`."""
+        return interface_language(self.loaded.settings, self.environ)
+
+    @cached_property
+    def place(self) -> Place:
+        """Where questions are asked."""
+        from clew.services.code_index import index_path  # heavy, as above
+        from clew.services.context import Place
+
+        workspace = self.workspace
+        return Place(workspace, self.git, self.cwd, self.environ, index_path(self.home, workspace.id, workspace.root))
+
+    def exchanges(self) -> ExchangeStore:
+        """The history of exchanges. Raises StoreError."""
+        from clew.stores.exchanges import ExchangeStore  # heavy, as above
+
+        return ExchangeStore(self.home.data / "history.db")
+
+    @cached_property
+    def catalogue(self) -> Catalogue:
+        """The models that may answer."""
+        from clew.adapters.models.catalogue import Catalogue  # heavy, as above
+
+        settings = self.loaded.settings
+        return Catalogue(self.environ, default=settings.model, endpoints=settings.endpoints, timeout=settings.timeout)
+
+    @cached_property
+    def terminal(self) -> str:
+        """A name for this terminal: stable within it, different in another one."""
+        if named := self.environ.get("CLEW_THREAD"):
+            return named
+        parts = [self.environ.get(name, "") for name in ("TMUX_PANE", "TERM_SESSION_ID", "WT_SESSION", "WINDOWID")]
+        if hasattr(os, "getsid"):
+            parts.append(str(os.getsid(0)))
+        for stream in (sys.stdin, sys.stderr, sys.stdout):
+            try:
+                parts.append(os.ttyname(stream.fileno()))
+                break
+            except (OSError, ValueError, AttributeError):
+                continue
+        return "t-" + hashlib.blake2b("\0".join(parts).encode(), digest_size=5).hexdigest()

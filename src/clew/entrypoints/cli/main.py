@@ -1,0 +1,158 @@
+"""`clew`: the command group, its lazy loading, and the one place where errors become messages and exit statuses."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from clew.errors import ClewError
+
+COMMANDS = {
+    "ask": ("clew.entrypoints.cli.ask", "ask", "Answer a question from the right context of this folder."),
+    "context": ("clew.entrypoints.cli.ask", "context", "Print the assembled prompt, for use with any other tool."),
+    "history": ("clew.entrypoints.cli.history", "history", "List or delete earlier exchanges."),
+    "open": ("clew.entrypoints.cli.open", "open_", "Show what a reference points to."),
+    "models": (
+        "clew.entrypoints.cli.models",
+        "models",
+        "List the models that are usable here, and why others are not.",
+    ),
+    "config": ("clew.entrypoints.cli.config", "config", "Show each setting and where its value comes from."),
+    "init": ("clew.entrypoints.cli.config", "init", "Write a commented .clew.yaml."),
+    "index": ("clew.entrypoints.cli.index", "index", "Show, rebuild or delete the code index."),
+    "watch": ("clew.entrypoints.cli.index", "watch", "Keep the index fresh while files change."),
+    "eval": ("clew.entrypoints.cli.eval", "eval_", "Measure on labelled files."),
+    "doctor": ("clew.entrypoints.cli.doctor", "doctor", "Try the real thing end to end, and say what works."),
+    "completion": ("clew.entrypoints.cli.completion", "completion", "Print the completion script for a shell."),
+}
+"""Name, module, attribute, and the one line that `clew --help` shows without loading the module."""
+INTERRUPTED = 130
+CLOSED_PIPE = 141
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands by name and loads the one that is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names in the order of COMMANDS."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command, from its module."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, attribute, _ = COMMANDS[cmd_name]
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands, from COMMANDS alone."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, _, line) in COMMANDS.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Like click's, with the nearest name where there is no such command."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            import difflib  # only needed where the command is wrong
+
+            near = difflib.get_close_matches(args[0], COMMANDS, 1, 0.5)
+            hint = f"did you mean `clew {near[0]}`?" if near else "`clew --help` lists the commands"
+            quoted = f'clew ask "{" ".join(args)}"' if len(args) == 1 and " " in args[0] else ""
+            from clew.errors import UsageError
+
+            raise UsageError(
+                f"there is no command `{args[0]}`", hint=f"to ask a question: {quoted}" if quoted else hint
+            )
+        return super().resolve_command(ctx, args)
+
+
+EPILOG = """\b
+Examples:
+  clew ask "why does the retry test time out?"
+  git diff | clew ask "what does this break?"
+  clew context "how is the cache keyed?" | pbcopy"""
+
+
+@click.group(
+    cls=LazyGroup, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
+@click.version_option(package_name="clew", message="clew %(version)s")
+def cli() -> None:
+    """Context that does not rot: decides what a model reads, and says why."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit. Errors go to stderr, with a hint, and decide the exit status."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(encoding="utf-8", errors="replace")
+    wanted = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        cli.main(args=wanted, prog_name="clew", standalone_mode=False)
+        sys.stdout.flush()
+        status = 0
+    except SystemExit as stop:
+        status = stop.code if isinstance(stop.code, int) else 1
+    except click.exceptions.Exit as stop:
+        status = stop.exit_code
+    except click.exceptions.Abort:
+        status = INTERRUPTED
+    except KeyboardInterrupt:
+        click.echo("interrupted", err=True)
+        status = INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has gone; nothing may be written at exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = CLOSED_PIPE
+    except click.UsageError as error:
+        tell(
+            str(error.format_message()), f"`{error.ctx.command_path} --help`" if error.ctx else "", wanted, "UsageError"
+        )
+        status = 2
+    except click.ClickException as error:
+        tell(error.format_message(), "", wanted, type(error).__name__)
+        status = error.exit_code
+    except ClewError as error:
+        tell(str(error), error.hint, wanted, error.code)
+        status = error.exit_status
+    except MemoryError:
+        tell("out of memory", "attach less, or lower max_tokens", wanted, "OutOfMemory")
+        status = 1
+    except Exception as error:  # noqa: BLE001 - the last place before the user
+        status = _unexpected(error, wanted)
+    sys.exit(status)
+
+
+def tell(message: str, hint: str, arguments: Sequence[str], code: str) -> None:
+    """An error, on stderr: two lines, or one JSON object where JSON was asked for."""
+    if "--json" in arguments:
+        import json  # only needed where JSON is asked for
+
+        click.echo(json.dumps({"error": code, "message": message, "hint": hint}, ensure_ascii=False), err=True)
+        return
+    click.echo(f"error: {message}", err=True)
+    if hint:
+        click.echo(f"hint: {hint}", err=True)
+
+
+def _unexpected(error: Exception, arguments: Sequence[str]) -> int:
+    from clew.app import environment  # the only reader of the environment
+
+    if environment().get("CLEW_DEBUG"):
+        import traceback
+
+        traceback.print_exc()
+    tell(f"unexpected {type(error).__name__}: {error}", "run it again with CLEW_DEBUG=1 and report what it prints",
+         arguments, "Unexpected")  # fmt: skip
+    return 1
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,34 @@
+"""Progress on stderr for anything that takes over half a second on a terminal."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+_AFTER = 0.5
+_TEXT = {"en": "indexing {} of {} files", "zh": "正在索引 {} / {} 个文件"}
+
+
+@contextlib.contextmanager
+def bar(language: str) -> Iterator[Callable[[int, int], None] | None]:
+    """A callback that writes one line over itself, and wipes it at the end; None where stderr is no terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    began, shown = time.monotonic(), False
+
+    def tick(done: int, total: int) -> None:
+        nonlocal shown
+        if time.monotonic() - began >= _AFTER:
+            shown = True
+            sys.stderr.write(f"\r\x1b[2K{_TEXT[language].format(done, total)}")
+            sys.stderr.flush()
+
+    try:
+        yield tick
+    finally:
+        if shown:
+            sys.stderr.write("\r\x1b[2K")
+            sys.stderr.flush()

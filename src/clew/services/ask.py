@@ -1,0 +1,142 @@
+"""One question: the assembled prompt goes to a model, its answer is streamed and kept in the history."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+
+from clew.core.context.anchors import MOST_ANCHORS, WINDOW, is_anchor
+from clew.core.context.fragment import Exchange
+from clew.core.context.mode import Mode
+from clew.core.ports import Model, Usage
+from clew.core.text.redact import redact
+from clew.errors import ModelCut, ModelError
+from clew.services.answer import cite, render
+from clew.services.context import Gathered
+from clew.services.passages import read_lines
+from clew.stores.exchanges import ExchangeStore
+
+
+@dataclass(slots=True)
+class Answer:
+    """What came of a question. Filled while `stream_answer` is read."""
+
+    text: str = ""
+    usage: Usage | None = None
+    model: str = ""
+    """Empty: answered without a model."""
+    cut: bool = False
+    """The answer is not whole: the stream ended early, or the user stopped it."""
+    refs: tuple[str, ...] = ()
+    pieces: list[str] = field(default_factory=list[str])
+
+
+class Threads:
+    """Which exchanges belong together: those of one terminal, since the last `--new`."""
+
+    def __init__(self, store: ExchangeStore, workspace: str, terminal: str) -> None:
+        self.store = store
+        self.workspace = workspace
+        self.terminal = terminal
+
+    def current(self) -> str:
+        """The latest thread of this terminal."""
+        return self._named(max(self._numbers(), default=1))
+
+    def fresh(self) -> str:
+        """A thread that has no exchange yet."""
+        return self._named(max(self._numbers(), default=0) + 1)
+
+    def _named(self, number: int) -> str:
+        return f"{self.terminal}#{number}"
+
+    def _numbers(self) -> Iterator[int]:
+        for name in self.store.threads(self.workspace):
+            terminal, _, number = name.rpartition("#")
+            if terminal == self.terminal and number.isdecimal():
+                yield int(number)
+
+
+def earlier(store: ExchangeStore, workspace: str, thread: str) -> tuple[Exchange, ...]:
+    """The exchanges that may enter a prompt: the window and the anchor history."""
+    recent = store.last(workspace, thread, WINDOW)
+    known = {one.id for one in recent}
+    anchored = [one for one in store.anchored(workspace, thread) if one.id not in known]
+    return (*anchored[-4 * MOST_ANCHORS :], *recent)
+
+
+def stream_answer(gathered: Gathered, model: Model | None, answer: Answer, limit: int) -> Iterator[str]:
+    """Stream the answer piece by piece into `answer`. Without a model: the best passages, cited.
+
+    Raises ModelError; what came before stays in `answer`, marked as cut.
+    """
+    if model is None:
+        yield from _without_model(gathered, answer)
+        return
+    answer.model = model.name
+    answer.refs = tuple(kept.ref for kept in gathered.snapshot.report.kept if kept.form != "line")
+    stream = model.stream(gathered.snapshot.messages(), limit=limit)
+    answer.cut = True
+    try:
+        for chunk in stream:
+            if chunk.usage is not None:
+                answer.usage = chunk.usage
+            if chunk.text:
+                answer.text += chunk.text
+                yield chunk.text
+        answer.cut = False
+    except ModelCut:
+        raise
+    except ModelError:
+        answer.cut = bool(answer.text)
+        raise
+    finally:
+        close: Callable[[], None] | None = getattr(stream, "close", None)
+        if close is not None:
+            close()
+
+
+def _without_model(gathered: Gathered, answer: Answer) -> Iterator[str]:
+    related = gathered.related
+    if gathered.decision.mode is Mode.LEAN:
+        facts = [kept.ref for kept in gathered.snapshot.report.kept]
+        answer.refs = tuple(facts)
+        for layer in gathered.snapshot.layers:
+            if layer.name == "context":
+                answer.text = "\n".join(
+                    line for block in layer.blocks for line in block.split("\n") if line[:2] == "- "
+                )
+                yield answer.text
+        return
+    if gathered.decision.mode is Mode.MINIMAL or related is None or gathered.freshened is None or not gathered.found:
+        return
+    cited = cite(related, read_lines(gathered.freshened.tree), related.query.words)
+    answer.refs = tuple(one.ref for one in cited)
+    for piece in render(cited):
+        answer.text += piece
+        yield piece
+
+
+def keep(
+    store: ExchangeStore, workspace: str, thread: str, question: str, gathered: Gathered, answer: Answer, at: datetime
+) -> Exchange | None:
+    """Keep the exchange, without secrets. Nothing is kept of a question that got no answer at all."""
+    if not answer.text:
+        return None
+    text = answer.text + ("\n[cut off]" if answer.cut else "")
+    asked, said = redact(question).text, redact(text).text
+    return store.add(
+        workspace,
+        thread,
+        question=asked,
+        answer=said,
+        mode=gathered.decision.mode.value,
+        at=at.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        refs=_short(answer.refs),
+        anchor=is_anchor(asked, said),
+    )
+
+
+def _short(refs: Sequence[str]) -> tuple[str, ...]:
+    return tuple(refs[:20])

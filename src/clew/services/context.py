@@ -1,0 +1,244 @@
+"""Gathers what may answer a question, decides how much of it is needed, and assembles the prompt."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import BinaryIO
+
+from clew.adapters.git import Git, NoRepository
+from clew.adapters.mode_model import load_mode_model
+from clew.adapters.sources.environment import Environment
+from clew.adapters.sources.explicit import Attached, Explicit
+from clew.adapters.sources.files import WorkTree
+from clew.adapters.sources.git_state import GitState
+from clew.adapters.sources.shell_history import ShellHistory
+from clew.adapters.sources.tree import DirectoryTree
+from clew.adapters.tokenizers import tokenizer_for
+from clew.adapters.workspace import Workspace
+from clew.core.context.anchors import exchange_fragments
+from clew.core.context.assemble import assemble
+from clew.core.context.budget import Budget
+from clew.core.context.fragment import DEFAULT_WEIGHTS, Exchange, Fragment
+from clew.core.context.layers import Snapshot, question_frame
+from clew.core.context.mode import Decision, Evidence, Mode, decide, explain
+from clew.core.context.style import choose_style, language, sentence
+from clew.core.ports import Tree
+from clew.core.text.printable import printable
+from clew.core.text.redact import is_secret_path
+from clew.services.code_index import Freshened, Progress, freshen
+from clew.services.passages import read_lines, related_fragments
+from clew.services.relevance import Finder, Related, load_glossary, load_ranking
+from clew.stores.index import CodeIndex
+
+LEAST_PROBABILITY = 0.35
+"""Below this chance that anything here answers, Clew says that nothing here matches."""
+MOST_ANCHOR_FILES = 24
+"""Files that are anchors in one prompt."""
+_ASKS_TREE = re.compile(
+    r"\b(?:director(?:y|ies)|folders?|layout|structure|tree|organi[sz]ed|overview|architecture)\b|目录|结构|布局|概览|架构",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a question is asked: everything about it that does not depend on the question."""
+
+    workspace: Workspace
+    git: Git | NoRepository
+    cwd: Path
+    environ: Mapping[str, str]
+    index: Path
+    """Where the code index of this work tree lies."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A question and what the user said about how to treat it."""
+
+    question: str
+    names: tuple[str, ...] = ()
+    """Files, folders and patterns that were attached."""
+    stdin: BinaryIO | None = None
+    context: bool = True
+    """False: no context is gathered; attachments still go along."""
+    mode: Mode | None = None
+    """Overrides the decision."""
+    model: str = ""
+    """Name of the model whose tokenizer counts; empty counts with o200k."""
+    max_tokens: int = 8000
+    answer: int = 800
+    style: str = "auto"
+    language: str = "en"
+    """Language of the reason in the report."""
+    weights: Mapping[str, int] = field(default_factory=lambda: dict(DEFAULT_WEIGHTS))
+    anchors: tuple[tuple[str, int], ...] = ()
+    """(glob, weight) from configuration."""
+    ignore: tuple[str, ...] = ()
+    shell_history: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """A prompt with all that led to it."""
+
+    snapshot: Snapshot
+    decision: Decision
+    reason: str
+    """In the user's language."""
+    related: Related | None
+    """None where no search was made."""
+    found: bool
+    """Whether anything relevant was found, or nothing was needed."""
+    notices: tuple[str, ...]
+    freshened: Freshened | None = None
+
+
+def gather(
+    wish: Wish, place: Place, exchanges: Sequence[Exchange], clock: datetime, progress: Progress | None = None
+) -> Gathered:
+    """Collect, decide, assemble. Raises OverBudget, UsageError (attachments), StoreError (index)."""
+    tree = WorkTree(place.workspace.root, wish.ignore)
+    attached = Explicit(
+        wish.names, cwd=place.cwd, root=place.workspace.root, tree=tree, stdin=wish.stdin,
+        weight=wish.weights.get("explicit", 100),
+    ).attach()  # fmt: skip
+    if not wish.context and wish.mode is None:
+        return _without_context(wish, attached)
+    freshened = freshen(place.index, tree, place.git, progress)
+    with freshened.index as index:
+        gathered = _gather_with(index, freshened, wish, place, exchanges, clock, attached)
+    return gathered
+
+
+def _without_context(wish: Wish, attached: Attached) -> Gathered:
+    mode = Mode.RICH if attached.fragments else Mode.MINIMAL
+    reason = "已关闭上下文" if wish.language == "zh" else "context is switched off"
+    decision = Decision(mode, "context is switched off", {one: float(one is mode) for one in Mode}, "off")
+    snapshot = _assembled(wish, list(attached.fragments), decision, frozenset(), found=True)
+    return Gathered(snapshot, decision, reason, None, True, attached.notices)
+
+
+def _gather_with(
+    index: CodeIndex,
+    freshened: Freshened,
+    wish: Wish,
+    place: Place,
+    exchanges: Sequence[Exchange],
+    clock: datetime,
+    attached: Attached,
+) -> Gathered:
+    tree = freshened.tree
+    finder = Finder(index, load_ranking(), load_glossary())
+    related = finder.find(wish.question)
+    evidence = Evidence(
+        explicit=bool(attached.fragments),
+        symbols=related.symbols,
+        paths=related.paths,
+        branches=_branches(wish.question, place.git),
+        has_exchange=bool(exchanges),
+        relevance=related.probability,
+    )
+    decision = decide(wish.question, evidence, load_mode_model())
+    reason = explain(decision.code, decision.detail, wish.language)
+    if wish.mode is not None:
+        reason = "由选项指定" if wish.language == "zh" else "asked for by option"
+        decision = Decision(wish.mode, "asked for by option", decision.scores, "option")
+    follows = bool(exchanges) and decision.code in ("exchange", "said", "rich.followup")
+    if follows:
+        related = finder.find(f"{wish.question}\n{_last_question(exchanges)}")
+    found = (
+        decision.mode is not Mode.RICH
+        or follows
+        or related.probability >= LEAST_PROBABILITY
+        or bool(related.symbols or related.paths or decision.code == "rich.diff")
+    )
+    read = read_lines(tree)
+    fragments: list[Fragment] = list(attached.fragments)
+    if decision.mode is not Mode.MINIMAL:
+        fragments += GitState(
+            place.git, weight=wish.weights.get("git", 60), wants_diff=decision.code == "rich.diff"
+        ).collect(wish.question)
+        fragments += exchange_fragments(exchanges, wish.weights.get("exchange", 50))
+        fragments += _anchor_files(wish, finder, related)
+        fragments += _side(wish, place, tree, clock)
+    if decision.mode is Mode.RICH and found:
+        fragments += related_fragments(related, read, wish.weights.get("related", 80))
+    snapshot = _assembled(wish, fragments, decision, _side_asked(wish, decision), found=found, reason=reason)
+    notices = (*attached.notices, *filter(None, [freshened.notice]))
+    return Gathered(snapshot, decision, reason, related, found, notices, freshened)
+
+
+def _assembled(
+    wish: Wish, fragments: list[Fragment], decision: Decision, asked: frozenset[str], *, found: bool, reason: str = ""
+) -> Snapshot:
+    files = [fragment.ref for fragment in fragments if fragment.explicit]
+    style = choose_style(wish.question, files, wish.style)
+    frame = question_frame(sentence(style, language(wish.question)))
+    budget = Budget(wish.max_tokens, wish.answer, tokenizer_for(wish.model))
+    return assemble(
+        wish.question, fragments, decision.mode.value, budget, frame,
+        reason=reason or decision.reason, side_asked=asked, found=found,
+    )  # fmt: skip
+
+
+def _side(wish: Wish, place: Place, tree: Tree, clock: datetime) -> list[Fragment]:
+    fragments = list(DirectoryTree(tree, weight=wish.weights.get("tree", 30)).collect(wish.question))
+    fragments += Environment(
+        place.environ, place.cwd, place.workspace.root, clock=lambda: clock, weight=wish.weights.get("environment", 10)
+    ).collect(wish.question)
+    fragments += ShellHistory(
+        place.environ, enabled=wish.shell_history, weight=wish.weights.get("shell_history", 50)
+    ).collect(wish.question)
+    return fragments
+
+
+def _side_asked(wish: Wish, decision: Decision) -> frozenset[str]:
+    asked: set[str] = set()
+    if decision.code in ("lean.machine", "lean.runner"):
+        asked.add("environment")
+    if _ASKS_TREE.search(wish.question):
+        asked.add("tree")
+    if wish.shell_history:
+        asked.add("shell_history")
+    return frozenset(asked)
+
+
+def _anchor_files(wish: Wish, finder: Finder, related: Related) -> list[Fragment]:
+    """Reference lines of files that the question names, of those that define its symbols, and of configured anchors."""
+    chosen: dict[str, int] = dict.fromkeys(related.paths, wish.weights.get("related", 80))
+    for pattern, weight in wish.anchors:
+        for path in sorted(path for path in finder.paths if _matches(path, pattern)):
+            chosen.setdefault(path, weight)
+    fragments: list[Fragment] = []
+    for path, weight in list(chosen.items())[:MOST_ANCHOR_FILES]:
+        row = finder.files[finder.paths[path]]
+        if is_secret_path(path):
+            continue
+        line = f"{printable(path)} ({row.lines} lines, {row.size} bytes)"
+        fragments.append(Fragment("related", path, "", weight, anchor=True, line=line, group=path))
+    return fragments
+
+
+def _matches(path: str, pattern: str) -> bool:
+    import fnmatch
+
+    flat = pattern.replace("**/", "*")
+    return fnmatch.fnmatchcase(path, flat) or fnmatch.fnmatchcase(path, pattern)
+
+
+def _branches(question: str, git: Git | NoRepository) -> tuple[str, ...]:
+    if not isinstance(git, Git):
+        return ()
+    words = set(re.findall(r"[\w./-]+", question))
+    names = {branch.name for branch in git.branches()}
+    # A branch that is named like an everyday word (`main`, `dev`) is only meant where the question speaks of branches.
+    return tuple(sorted(name for name in words & names if re.search(r"[/_\d-]", name)))
+
+
+def _last_question(exchanges: Sequence[Exchange]) -> str:
+    return max(exchanges, key=lambda one: one.id).question
