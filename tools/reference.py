@@ -175,7 +175,8 @@ def errors_page() -> str:
     out.append("The name of the error is its stable code; `--json` output carries it.\n")
     out.append("| status | meaning |\n| --- | --- |")
     out.append("| 0 | done |\n| 1 | it failed |\n| 2 | the request cannot be carried out as given |")
-    out.append("| 75 | busy: the same command may succeed later |\n")
+    out.append("| 75 | busy: the same command may succeed later |")
+    out.append("| 130 | interrupted |\n| 141 | the reader of the output went away |\n")
     for error in error_classes():
         parent = error.__mro__[1].__name__
         kind = f" A kind of `{parent}`." if parent != "Exception" else ""
