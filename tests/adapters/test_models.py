@@ -185,6 +185,32 @@ def test_a_key_goes_only_to_its_provider(server: ScriptedServer) -> None:
             assert (key in headers[number]) == (other == variable)
 
 
+def test_a_proxy_is_not_put_between_this_machine_and_itself(
+    server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving() as proxy:
+        for variable in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+            monkeypatch.setenv(variable, proxy.url)
+        for name in PROVIDERS:
+            assert ask(server, name)[1] is None
+        assert (len(server.posts()), proxy.asked) == (4, [])
+        assert any(status.models for status in catalogue(server).list())
+
+
+def test_a_bearer_token_is_used_where_there_is_no_key(server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "token-of-the-process")
+    for environ, secret in (
+        ({"ANTHROPIC_AUTH_TOKEN": "token-012345"}, "token-012345"),
+        ({"ANTHROPIC_AUTH_TOKEN": "token-012345", "ANTHROPIC_API_KEY": "sk-ant-0123"}, "sk-ant-0123"),
+        ({}, "none"),
+    ):
+        names = Catalogue({**environ, "ANTHROPIC_BASE_URL": server.url})
+        list(names.open(ANTHROPIC).stream(QUESTION, limit=5))
+        headers = server.posts()[-1].headers
+        sent = {value for name, value in headers.items() if name.lower() in ("authorization", "x-api-key")}
+        assert sent == {f"Bearer {secret}"}
+
+
 # ---------------------------------------------------------------------- what can go wrong
 
 REFUSALS: list[tuple[str, type[ModelError], str]] = [

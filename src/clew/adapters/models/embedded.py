@@ -5,6 +5,7 @@ It proves that everything around it works; its answers are those of a model with
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 import queue
@@ -140,9 +141,8 @@ def _serve(weights: Path) -> Any:
     import tempfile  # noqa: PLC0415  # draws in a lot that listing the models does not need
 
     # 100 MB of native code, and an optional package.
-    import xllamacpp  # noqa: PLC0415  # pyright: ignore[reportMissingImports]
-
-    parameters = xllamacpp.CommonParams()
+    runtime: Any = importlib.import_module(_RUNTIME)
+    parameters = runtime.CommonParams()
     parameters.model.path = str(weights)
     parameters.n_ctx = WINDOW
     parameters.n_parallel = 1
@@ -163,4 +163,4 @@ def _serve(weights: Path) -> Any:
         parameters.ui = False
         parameters.endpoint_slots = False
         # The socket is open now and nobody will connect to it: its folder need not stay.
-        return xllamacpp.Server(parameters)
+        return runtime.Server(parameters)

@@ -10,6 +10,7 @@ import asyncio
 import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 import anthropic
 import httpx2
@@ -105,8 +106,10 @@ class ProviderModel:
 
         async def produce(emit: Callable[[Chunk], None]) -> None:
             timeout = httpx2.Timeout(self._endpoint.silence, connect=min(CONNECT_PATIENCE, self._endpoint.silence))
-            # Not followed: a redirect would carry the key to another host.
-            async with httpx2.AsyncClient(timeout=timeout, follow_redirects=False) as http:
+            # Redirects are not followed: one would carry the key to another host. A proxy has no business in between
+            # this machine and itself, yet HTTP_PROXY alone would put it there.
+            near = urlsplit(self._endpoint.url).hostname in ("localhost", "127.0.0.1", "::1")
+            async with httpx2.AsyncClient(timeout=timeout, follow_redirects=False, trust_env=not near) as http:
                 await self._answer(http, messages, limit, emit)
 
         return drained(produce)
