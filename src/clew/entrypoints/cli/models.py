@@ -1,0 +1,79 @@
+"""`clew models`."""
+
+from __future__ import annotations
+
+import json
+from urllib.parse import urlsplit
+
+import click
+
+from clew.adapters.models.catalogue import ModelStatus
+from clew.app import App
+from clew.entrypoints.cli.style import apply_color, pale
+from clew.entrypoints.cli.texts import say
+
+_MOST_NAMES = 20
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  clew models
+  clew models --json
+  CLEW_MODEL=ollama:qwen3 clew ask "what is left to do?\""""
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+def models(as_json: bool) -> None:
+    """List the models that are usable here, and why others are not.
+
+    Nothing is asked over the network but an Ollama server, at the address that is configured for it.
+    """
+    app = App.here()
+    apply_color(app)
+    states = app.catalogue.list()
+    chosen = app.loaded.origins["model"]
+    default = None if chosen.value is None else {"name": chosen.value, "origin": chosen.origin}
+    user_file = str(app.home.config_file)
+    if as_json:
+        rows = [
+            {
+                "name": one.name, "usable": one.usable, "why": one.why, "key": one.key or None,
+                "endpoint": public_url(one.endpoint) or None, "models": list(one.models),
+                "default": default is not None and is_default(one, str(default["name"])),
+            }
+            for one in states
+        ]  # fmt: skip
+        click.echo(json.dumps({"default": default, "models": rows}, ensure_ascii=False))
+        return
+    language = app.language
+    for one in states:
+        marked = default is not None and is_default(one, str(default["name"]))
+        click.echo(_line(one, language, marked=marked))
+        for name in one.models[:_MOST_NAMES]:
+            click.echo(f"    ollama:{name}")
+    name = chosen.value or say("models.none", language)
+    click.echo(f"* {name}  {pale('(' + say('models.default', language, chosen.origin) + ')')}")
+    click.echo(say("models.choose", language, user_file), err=True)
+
+
+def is_default(state: ModelStatus, chosen: str) -> bool:
+    """Whether the chosen model belongs to this row."""
+    provider = chosen.partition(":")[0].lower()
+    return state.name.partition(":")[0] == ("embedded" if provider == "local" else provider)
+
+
+def public_url(url: str) -> str:
+    """The address without user, password, query and fragment."""
+    if not url:
+        return ""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    host = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{host}{f':{parts.port}' if parts.port else ''}{parts.path}"
+
+
+def _line(one: ModelStatus, language: str, *, marked: bool) -> str:
+    state = say("models.usable" if one.usable else "models.unusable", language)
+    facts = [public_url(one.endpoint), say("models.key", language, one.key) if one.key else "", one.why]
+    shown = click.style(state, fg="green") if one.usable else pale(state)
+    return f"{'*' if marked else ' '} {one.name:<14} {shown}  {pale(' · '.join(filter(None, facts)))}".rstrip()

@@ -1,0 +1,64 @@
+"""`clew open`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+
+import click
+from click.shell_completion import CompletionItem
+
+from clew.app import App
+from clew.entrypoints.cli.style import apply_color, harmless, pale
+from clew.entrypoints.cli.texts import say
+from clew.services.references import GIT_REFERENCES, Opened, open_reference
+
+
+def _complete(_ctx: click.Context, _parameter: click.Parameter, start: str) -> list[CompletionItem]:
+    if not start.startswith("git:"):
+        return [
+            CompletionItem(start, type="file"),
+            *(CompletionItem(ref) for ref in GIT_REFERENCES if start in ref[:4]),
+        ]
+    return [CompletionItem(ref) for ref in GIT_REFERENCES if ref.startswith(start)]
+
+
+@click.command(
+    "open",
+    epilog="""\b
+Examples:
+  clew open src/app.py:10-42
+  clew open exchange:3
+  clew open git:last-commit
+  clew open 3f2a91c""",
+)
+@click.argument("ref", shell_complete=_complete)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+def open_(ref: str, as_json: bool) -> None:
+    """Show what a reference points to: a file, some of its lines, an exchange, a commit, the state of git.
+
+    Paths are those of the workspace, as Clew cites them. What a model would not be shown, secrets above all, is not
+    shown here either. On a terminal lines are numbered; in a pipe they come as they are.
+    """
+    app = App.here()
+    apply_color(app)
+    exchanges = ()
+    if ref.strip().startswith("exchange:"):
+        with app.exchanges() as store:
+            exchanges = store.list(app.workspace.id)
+    opened = open_reference(ref, app.place, exchanges)
+    if opened.redacted:
+        click.echo(say("note", app.language) + say("open.redacted", app.language, opened.redacted), err=True)
+    if as_json:
+        click.echo(json.dumps(asdict(opened), ensure_ascii=False))
+    elif opened.first and sys.stdout.isatty():
+        click.echo(_numbered(opened))
+    else:
+        click.echo(harmless(opened.text))
+
+
+def _numbered(opened: Opened) -> str:
+    lines = harmless(opened.text).split("\n")
+    width = len(str(opened.first + len(lines) - 1))
+    return "\n".join(f"{pale(f'{number:>{width}}')}  {line}" for number, line in enumerate(lines, opened.first))

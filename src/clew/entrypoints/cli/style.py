@@ -1,0 +1,46 @@
+"""Colour: by the setting, NO_COLOR and the terminal. Click takes codes out where a stream shows none."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import TextIO
+
+import click
+
+from clew.app import App, environment
+
+
+_STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""Control characters but tab and line break: they could move the cursor, set the title or write to the clipboard."""
+
+
+def apply_color(app: App) -> None:
+    """Let the `color` setting decide for everything that this command prints."""
+    context = click.get_current_context(silent=True)
+    if context is not None:
+        wanted = app.loaded.settings.color
+        dumb = environment().get("TERM") == "dumb"
+        context.color = True if wanted == "always" else False if wanted == "never" or dumb else None
+
+
+def shows_color(stream: TextIO) -> bool:
+    """Whether codes may be written to a stream when no setting is known, as for an error of the settings."""
+    environ = environment()
+    plain = environ.get("NO_COLOR") or environ.get("TERM") == "dumb" or environ.get("CLEW_COLOR") == "never"
+    return not plain and (environ.get("CLEW_COLOR") == "always" or stream.isatty())
+
+
+def pale(text: str) -> str:
+    """Text that matters less."""
+    return click.style(text, dim=True) if text else ""
+
+
+def error_color() -> bool:
+    """`shows_color` for stderr."""
+    return shows_color(sys.stderr)
+
+
+def harmless(text: str) -> str:
+    """`text` as it may go to a terminal: nothing in a file or an answer can steer it. In a pipe it stays as it is."""
+    return _STEERS.sub("\ufffd", text) if sys.stdout.isatty() else text

@@ -1,0 +1,101 @@
+"""What the command line says to people, by id, in English and Chinese. Errors are in `wording`, data is never here."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Language = Literal["en", "zh"]
+
+TEXTS: dict[str, tuple[str, str]] = {
+    # -- every command
+    "error": ("error: ", "错误："),
+    "hint": ("hint: ", "提示："),
+    "note": ("note: ", "说明："),
+    "interrupted": ("interrupted", "已中断"),
+    "ask.partial": ("interrupted: what came so far was kept", "已中断：已收到的部分已保存"),
+    "see.help": ("`{} --help`", "`{} --help`"),
+    # -- ask
+    "ask.no-model": (
+        "no model is configured: these are the best passages. Set one with CLEW_MODEL=provider:name (`clew models`)",
+        "没有配置模型：以上是最相关的段落。用 CLEW_MODEL=provider:name 设置模型（`clew models`）",
+    ),
+    "ask.nothing": ("Nothing in this folder matches the question.", "这个目录里没有与问题相关的内容。"),
+    "ask.not-needed": (
+        "The question needs nothing from this folder, and no model is configured to answer it.",
+        "这个问题不需要此目录中的内容，而且没有配置可以回答的模型。",
+    ),
+    "ask.attached": (
+        "No model is configured that could read what you attached. `clew context` prints the prompt for another tool.",
+        "没有配置可以阅读附件的模型。`clew context` 会输出完整的提示词，供其他工具使用。",
+    ),
+    "ask.not-kept": ("this exchange could not be kept: {}", "这次问答没有保存：{}"),
+    "ask.usage": ("usage: {} in ({} cached), {} out", "用量：输入 {}（缓存 {}），输出 {}"),
+    "report.frame": ("instructions, question", "指令与问题"),
+    "report.total": ("of {} for the prompt, {} kept for the answer", "提示词上限 {}，另为回答保留 {}"),
+    "report.trimmed": ("left out, {} ({} tokens)", "省略，原因：{}（{} token）"),
+    # -- history
+    "history.empty": ("no earlier exchange in this thread", "当前会话还没有问答"),
+    "history.empty-all": ("no earlier exchange in this workspace", "此工作区还没有问答"),
+    "history.no-anchors": ("no exchange is an anchor here", "这里没有被固定的问答"),
+    "history.others": (
+        "{} more in other threads of this workspace: `clew history --all`",
+        "此工作区的其他会话里还有 {} 条：`clew history --all`",
+    ),
+    "history.thread": ("thread {}", "会话 {}"),
+    "history.this": ("this terminal", "当前终端"),
+    "history.removed": ("{} removed", "已删除 {} 条"),
+    "history.confirm-thread": ("Delete {} exchanges of this thread?", "删除当前会话的 {} 条问答？"),
+    "history.confirm-all": ("Delete all {} exchanges of this workspace?", "删除此工作区的全部 {} 条问答？"),
+    # -- open
+    "open.redacted": ("{} secrets are not shown", "已隐去 {} 处机密"),
+    # -- models
+    "models.usable": ("usable", "可用"),
+    "models.unusable": ("not usable", "不可用"),
+    "models.key": ("key from {}", "密钥来自 {}"),
+    "models.default": ("default, from {}", "默认，来自 {}"),
+    "models.none": ("none: the best passages are the answer", "无：以最相关的段落作答"),
+    "models.choose": (
+        "choose one with --model provider:name, CLEW_MODEL=provider:name, or `model:` in {}",
+        "用 --model provider:name、CLEW_MODEL=provider:name 或 {} 中的 `model:` 选择模型",
+    ),
+    # -- config, init
+    "config.files": ("read: {}", "已读取：{}"),
+    "config.no-files": ("no configuration file; `clew init` writes one", "没有配置文件；`clew init` 会写一个"),
+    "config.project": ("project", "项目"),
+    "config.user": ("user", "用户"),
+    "config.missing": ("not there", "不存在"),
+    "init.wrote": ("wrote {}: every setting, commented out", "已写入 {}：全部设置，均已注释"),
+    "init.replaced": ("replaced {}: every setting, commented out", "已替换 {}：全部设置，均已注释"),
+    # -- doctor
+    "doctor.ok": ("ok", "正常"),
+    "doctor.warn": ("note", "注意"),
+    "doctor.fail": ("FAILS", "失败"),
+    "doctor.cause": ("cause: {}", "原因：{}"),
+    "doctor.fix": ("fix: {}", "解决：{}"),
+    "doctor.summary": ("{} ok, {} to note, {} failed", "正常 {} 项，注意 {} 项，失败 {} 项"),
+    "doctor.python": ("Python", "Python"),
+    "doctor.home": ("home", "数据目录"),
+    "doctor.configuration": ("configuration", "配置"),
+    "doctor.git": ("git", "git"),
+    "doctor.index": ("index", "索引"),
+    "doctor.english": ("question in English", "英文提问"),
+    "doctor.chinese": ("question in Chinese", "中文提问"),
+    "doctor.abstain": ("says when nothing matches", "无关时如实说明"),
+    "doctor.budget": ("token budget", "token 预算"),
+    "doctor.history": ("exchange kept and deleted", "问答的保存与删除"),
+    "doctor.tokenizer": ("tokenizer", "分词器"),
+    "doctor.table": ("static word table", "静态词向量表"),
+    "doctor.grammars": ("grammars", "语法"),
+    "doctor.keyring": ("keyring", "系统密钥环"),
+    "doctor.models": ("models", "模型"),
+    "doctor.terminal": ("terminal", "终端"),
+    "doctor.tidy": ("nothing left behind", "不留痕迹"),
+    # -- progress
+    "progress.indexing": ("indexing {} of {} files", "正在索引 {} / {} 个文件"),
+}
+"""Id to (English, Chinese). Both hold the same number of `{}`."""
+
+
+def say(name: str, language: str, *values: object) -> str:
+    """The text `name` in `en` or `zh`, with its `{}` filled in."""
+    return TEXTS[name][language == "zh"].format(*values)

@@ -1,0 +1,186 @@
+"""Opens references: what Clew cites can be looked at. Shown as a model would see it: without secrets."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from clew.adapters.git import Git, NoRepository
+from clew.adapters.regular import read_regular, size_words
+from clew.adapters.sources.files import WorkTree
+from clew.adapters.sources.git_state import GitState
+from clew.core.context.fragment import Exchange
+from clew.core.text.printable import printable
+from clew.core.text.redact import is_secret_path, redact
+from clew.errors import NotFound, Refused, UsageError
+from clew.services.context import Place
+from clew.stores.index import decode
+
+MOST_BYTES = 16 << 20
+"""A longer file is not opened."""
+FORMS = ("path", "path:line", "path:10-42", "exchange:3", "git:status", "a commit's hash")
+"""What a reference may look like."""
+GIT_REFERENCES = ("git:branch", "git:status", "git:last-commit", "git:commits")
+_RANGE = re.compile(r"(?P<path>.+?):(?P<first>\d+)(?:-(?P<last>\d+))?(?::\d+)?", re.DOTALL)
+_HASH = re.compile(r"[0-9a-fA-F]{4,40}")
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What a reference points to."""
+
+    ref: str
+    """The reference in its plain form."""
+    kind: str
+    """`file`, `exchange`, `git` or `commit`."""
+    text: str
+    """Without a trailing line break."""
+    first: int = 0
+    """Number of the first line; 0 where lines have no numbers."""
+    lines: int = 0
+    """Lines of the whole file."""
+    redacted: int = 0
+    """Secrets that were taken out."""
+
+
+def open_reference(ref: str, place: Place, exchanges: Sequence[Exchange]) -> Opened:
+    """The text behind a reference. `exchanges` are those of the workspace.
+
+    Raises NotFound with near names, Refused (outside of the workspace, not a file, binary), UsageError (no reference).
+    """
+    ref = ref.strip()
+    if not ref or "\0" in ref:
+        raise UsageError("there is no reference", hint="for instance: " + ", ".join(FORMS))
+    if ref.startswith("exchange:"):
+        return _exchange(ref, exchanges)
+    if ref.startswith("git:"):
+        return _git(ref, place.git)
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", ref):
+        raise UsageError(f"`{printable(ref, 200)}` is a URL, and Clew fetches nothing", hint="open it in a browser")
+    # A file may be named `notes:7`: what is there as it stands goes first.
+    path = _existing(ref, place)
+    if path is not None:
+        return _file(ref, path, place, 1, None)
+    if match := _RANGE.fullmatch(ref):
+        path = _existing(match["path"], place)
+        if path is not None:
+            first = int(match["first"])
+            return _file(match["path"], path, place, first, int(match["last"] or first))
+    if isinstance(place.git, Git) and _HASH.fullmatch(ref) and (commit := place.git.resolve(ref)):
+        return _commit(commit, place.git)
+    raise _nothing(match["path"] if (match := _RANGE.fullmatch(ref)) else ref, place)
+
+
+def _existing(name: str, place: Place) -> Path | None:
+    """The file or folder of that name, below the root as references are written, else below the current folder."""
+    for base in (place.workspace.root, place.cwd):
+        path = base / name
+        try:
+            if os.path.lexists(path):
+                return path
+        except (OSError, ValueError):
+            continue
+    return None
+
+
+def _file(name: str, path: Path, place: Place, first: int, last: int | None) -> Opened:
+    root, real = os.path.realpath(place.workspace.root), os.path.realpath(path)
+    shown = printable(name, 200)
+    if real != root and not real.startswith(root.rstrip("/") + "/"):
+        raise Refused(f"`{shown}` lies outside of the workspace", hint=f"the workspace is {printable(root)}")
+    if path.is_dir():
+        raise Refused(f"`{shown}` is a folder", hint=_inside(path))
+    content = read_regular(path, MOST_BYTES, shown=shown)
+    text = decode(content)
+    if text is None:
+        raise Refused(f"`{shown}` is binary ({size_words(len(content))})", hint="open it with a program of its own")
+    ref = printable(os.path.relpath(os.path.join(os.path.realpath(path.parent), path.name), root))
+    clean = redact(text, strict=is_secret_path(ref) or is_secret_path(real))
+    lines = clean.text.split("\n")
+    if lines and not lines[-1]:
+        lines.pop()
+    if last is None:
+        return Opened(ref, "file", "\n".join(lines), 1, len(lines), clean.count)
+    if not 1 <= first <= max(len(lines), 1) or last < first:
+        raise NotFound(
+            f"`{shown}` has {len(lines)} lines, and no line {first}{'' if last == first else f'-{last}'}",
+            hint=f"clew open {shown}",
+        )
+    last = min(last, len(lines))
+    part = f"{ref}:{first}" + ("" if last == first else f"-{last}")
+    return Opened(part, "file", "\n".join(lines[first - 1 : last]), first, len(lines), clean.count)
+
+
+def _exchange(ref: str, exchanges: Sequence[Exchange]) -> Opened:
+    number = ref.removeprefix("exchange:")
+    for one in exchanges:
+        if str(one.id) == number:
+            return Opened(ref, "exchange", f"{one.question}\n\n{one.answer}".rstrip("\n"))
+    near = f"the last one is exchange:{exchanges[-1].id}" if exchanges else "nothing has been asked in this workspace"
+    raise NotFound(f"there is no `{printable(ref, 60)}` in this workspace", hint=near)
+
+
+def _git(ref: str, git: Git | NoRepository) -> Opened:
+    if isinstance(git, NoRepository):
+        raise NotFound(f"`{printable(ref, 60)}`: there is no git repository here", hint=git.detail or "run `git init`")
+    found = {fragment.ref: fragment for fragment in GitState(git).collect("")}
+    if ref in found:
+        return Opened(ref, "git", found[ref].text or found[ref].line)
+    if ref in GIT_REFERENCES:
+        raise NotFound(f"`{ref}` is empty: the repository has too few commits", hint="`clew open git:branch`")
+    if ref.startswith("git:diff:"):
+        cut = git.diff(ref.removeprefix("git:diff:")) if not is_secret_path(ref) else None
+        if cut and cut[0]:
+            clean = redact(cut[0].rstrip("\n"))
+            return Opened(ref, "git", clean.text, redacted=clean.count)
+        raise NotFound(f"`{printable(ref, 200)}`: nothing to show", hint="`clew open git:status` lists the changes")
+    raise NotFound(f"there is no `{printable(ref, 60)}`", hint=_near(ref, GIT_REFERENCES))
+
+
+def _commit(commit: str, git: Git) -> Opened:
+    for one in git.commits(1, commit):
+        head = f"commit {one.id}\nAuthor: {printable(one.author)}\nDate: {one.at}"
+        files = "\n".join(printable(path) for path in one.files)
+        text = "\n\n".join(filter(None, (head, printable(one.subject), one.body.strip("\n"), files)))
+        clean = redact(text)
+        return Opened(one.id[:10], "commit", clean.text, redacted=clean.count)
+    raise NotFound(f"there is no commit `{printable(commit, 60)}`", hint="`clew open git:commits` lists the last ones")
+
+
+def _nothing(name: str, place: Place) -> NotFound:
+    shown = printable(name, 200)
+    if name.startswith("-"):
+        return NotFound(f"there is no `{shown}` here", hint="for instance: " + ", ".join(FORMS))
+    paths = [entry.path for entry in WorkTree(place.workspace.root).entries()]
+    wanted = os.path.basename(name).lower()
+    same = [path for path in paths if os.path.basename(path).lower() == wanted]
+    if same:
+        return NotFound(f"there is no `{shown}` here", hint="did you mean " + _listed(same) + "?")
+    names = {os.path.basename(path): path for path in reversed(paths)}
+    near = difflib.get_close_matches(os.path.basename(name), names, 3, 0.7)
+    near_paths = [names[one] for one in near] or difflib.get_close_matches(name, paths[:20_000], 3, 0.7)
+    hint = f"did you mean {_listed(near_paths)}?" if near_paths else "a reference is " + ", ".join(FORMS)
+    return NotFound(f"there is no `{shown}` here", hint=hint)
+
+
+def _listed(paths: Sequence[str]) -> str:
+    return ", ".join(f"`{printable(path)}`" for path in paths[:3])
+
+
+def _near(name: str, names: Iterable[str]) -> str:
+    known = list(names)
+    near = difflib.get_close_matches(name, known, 1, 0.6)
+    return f"did you mean `{near[0]}`?" if near else "known: " + ", ".join(known)
+
+
+def _inside(folder: Path) -> str:
+    try:
+        names = sorted(entry.name for entry in os.scandir(folder) if not entry.name.startswith("."))
+    except OSError:
+        return "name a file in it"
+    listed = ", ".join(printable(name, 60) for name in names[:8])
+    return f"it holds {listed}{', …' if len(names) > 8 else ''}" if names else "it is empty"
