@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clew.adapters.home import Home, find_home
-from clew.settings import Loaded, interface_language, load_settings
+from clew.errors import ClewError
+from clew.settings import Loaded, Settings, interface_language, load_settings
 
 if TYPE_CHECKING:
     from clew.adapters.git import Git, NoRepository
@@ -25,6 +26,16 @@ if TYPE_CHECKING:
 def environment() -> Mapping[str, str]:
     """The environment of this process."""
     return os.environ
+
+
+def user_language(environ: Mapping[str, str]) -> str:
+    """`en` or `zh`, also where the configuration is broken: for messages about just that."""
+    try:
+        # Below this path lies no project file, and no project may set the language.
+        return interface_language(load_settings(environ, Path(os.devnull)).settings, environ)
+    except ClewError:
+        wanted = environ.get("CLEW_LANG", "").lower()
+        return "zh" if wanted.startswith("zh") else interface_language(Settings(), environ)
 
 
 @dataclass
@@ -75,14 +86,20 @@ class App:
         """`en` or `zh`."""
         return interface_language(self.loaded.settings, self.environ)
 
+    @property
+    def locale(self) -> str:
+        """`language`, also where a configuration file is broken."""
+        return user_language(self.environ)
+
     @cached_property
     def place(self) -> Place:
         """Where questions are asked."""
-        from clew.services.code_index import index_path  # heavy, as above
+        from clew.services.code_index import index_path, watcher_path  # heavy, as above
         from clew.services.context import Place
 
         workspace = self.workspace
-        return Place(workspace, self.git, self.cwd, self.environ, index_path(self.home, workspace.id, workspace.root))
+        index = index_path(self.home, workspace.id, workspace.root)
+        return Place(workspace, self.git, self.cwd, self.environ, index, watcher_path(self.home, index))
 
     def exchanges(self) -> ExchangeStore:
         """The history of exchanges. Raises StoreError."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -12,14 +13,18 @@ from pathlib import Path
 from clew.adapters import chunker
 from clew.adapters.git import Git, NoRepository
 from clew.adapters.home import Home
+from clew.adapters.rendezvous import Request, ask_watcher
 from clew.adapters.sources.files import WorkTree
-from clew.core.ports import Tree
+from clew.core.ports import Entry, Tree
 from clew.stores.index import CodeIndex, Commit, Refreshed
 
 HISTORY = 2000
 """Commits of the history that vote for files."""
 MOST_PATHS = 40
 """A commit that touches more paths says nothing about any of them."""
+
+VARIANT = f"chunks-{chunker.FORMAT}"
+"""What shapes the rows of an index, beside the format of the store."""
 
 Progress = Callable[[int, int], None]
 
@@ -29,11 +34,37 @@ class Freshened:
     """An index that mirrors its tree."""
 
     index: CodeIndex
-    tree: WorkTree
+    tree: Tree
+    """The files that the index knows, read from where they are now."""
     refreshed: Refreshed
     head: str
     notice: str = ""
     """What the user should know about files that are missing from it."""
+    watched: bool = False
+    """A watcher vouched for the files: none was looked at."""
+
+
+class IndexedTree:
+    """The files of an index, with their contents from the tree behind it: listing them walks nothing.
+
+    The list is read when it is first asked for, which must be while the index is open.
+    """
+
+    def __init__(self, index: CodeIndex, tree: Tree) -> None:
+        self._index = index
+        self._tree = tree
+        self._entries: tuple[Entry, ...] | None = None
+
+    def entries(self) -> Iterable[Entry]:
+        """All indexed files, by path."""
+        if self._entries is None:
+            rows = sorted(self._index.files().values(), key=lambda row: row.path)
+            self._entries = tuple(Entry(row.path, row.size, row.stamp, row.mtime) for row in rows)
+        return self._entries
+
+    def read(self, path: str) -> bytes:
+        """The bytes of one file now. Raises NotFound, Refused."""
+        return self._tree.read(path)
 
 
 def index_folder(home: Home) -> Path:
@@ -47,21 +78,50 @@ def index_path(home: Home, workspace: str, root: Path) -> Path:
     return index_folder(home) / f"{workspace}-{mark}.db"
 
 
+def watcher_path(home: Home, index: Path) -> Path:
+    """Where a watcher that keeps this index fresh listens. Its mark alone names it: paths of sockets must be short."""
+    return home.state / "watch" / f"{index.stem.rpartition('-')[2]}.sock"
+
+
 def open_index(path: Path) -> CodeIndex:
     """Open or make an index. Raises StoreBusy, StoreError."""
-    return CodeIndex.open(path, variant=f"chunks-{chunker.FORMAT}")
+    return CodeIndex.open(path, variant=VARIANT)
 
 
-def freshen(path: Path, tree: WorkTree, git: Git | NoRepository, progress: Progress | None = None) -> Freshened:
-    """The index of a work tree, brought up to date with its files and its history."""
+def freshen(
+    path: Path,
+    tree: WorkTree,
+    git: Git | NoRepository,
+    progress: Progress | None = None,
+    watcher: Path | None = None,
+) -> Freshened:
+    """The index of a work tree, brought up to date with its files and its history.
+
+    Where a watcher listens at `watcher`, it is asked first; without a good answer the files are looked at one by one.
+    """
     index = open_index(path)
     try:
-        refreshed = index.refresh(tree, chunker.outline, progress=progress)
+        told = _told(index, tree, watcher) if watcher is not None else None
+        refreshed, notice = told or (index.refresh(tree, chunker.outline, progress=progress), tree.left_out)
         head = add_commits(index, git) if isinstance(git, Git) else ""
     except BaseException:
         index.close()
         raise
-    return Freshened(index, tree, refreshed, head, tree.left_out)
+    return Freshened(index, IndexedTree(index, tree), refreshed, head, notice, watched=told is not None)
+
+
+def _told(index: CodeIndex, tree: WorkTree, watcher: Path) -> tuple[Refreshed, str] | None:
+    """What the watcher of this tree did just now; None where it does not vouch for the state that the index holds."""
+    began = time.perf_counter()
+    answer = ask_watcher(watcher, sync_request(tree))
+    if answer is None or not answer.digest or answer.digest != index.digest():
+        return None
+    return Refreshed(answer.total, 0, 0, 0, time.perf_counter() - began, answer.digest), answer.notice
+
+
+def sync_request(tree: WorkTree) -> Request:
+    """What a watcher must agree on before its word counts."""
+    return Request(os.path.realpath(tree.root), VARIANT, tree.ignore)
 
 
 def refresh_tree(index: CodeIndex, tree: Tree) -> Refreshed:

@@ -32,10 +32,10 @@ from clew.core.text.redact import is_secret_path
 from clew.services.code_index import Freshened, Progress, freshen
 from clew.services.passages import read_lines, related_fragments
 from clew.services.relevance import Finder, Related, load_glossary, load_ranking
-from clew.stores.index import CodeIndex
 
 LEAST_PROBABILITY = 0.35
 """Below this chance that anything here answers, Clew says that nothing here matches."""
+NOTHING_ATTACHED = Attached(())
 MOST_ANCHOR_FILES = 24
 """Files that are anchors in one prompt."""
 _ASKS_TREE = re.compile(
@@ -54,6 +54,8 @@ class Place:
     environ: Mapping[str, str]
     index: Path
     """Where the code index of this work tree lies."""
+    watcher: Path | None = None
+    """Where a watcher of this work tree would listen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +111,9 @@ def gather(
     ).attach()  # fmt: skip
     if not wish.context and wish.mode is None:
         return _without_context(wish, attached)
-    freshened = freshen(place.index, tree, place.git, progress)
-    with freshened.index as index:
-        gathered = _gather_with(index, freshened, wish, place, exchanges, clock, attached)
-    return gathered
+    freshened = freshen(place.index, tree, place.git, progress, place.watcher)
+    with freshened.index:
+        return gather_from(freshened, wish, place, exchanges, clock, attached)
 
 
 def _without_context(wish: Wish, attached: Attached) -> Gathered:
@@ -123,17 +124,17 @@ def _without_context(wish: Wish, attached: Attached) -> Gathered:
     return Gathered(snapshot, decision, reason, None, True, attached.notices)
 
 
-def _gather_with(
-    index: CodeIndex,
+def gather_from(
     freshened: Freshened,
     wish: Wish,
     place: Place,
     exchanges: Sequence[Exchange],
     clock: datetime,
-    attached: Attached,
+    attached: Attached = NOTHING_ATTACHED,
 ) -> Gathered:
+    """What `gather` does once the index is fresh: for any tree, also that of a commit. Raises OverBudget."""
     tree = freshened.tree
-    finder = Finder(index, load_ranking(), load_glossary())
+    finder = Finder(freshened.index, load_ranking(), load_glossary())
     related = finder.find(wish.question)
     evidence = Evidence(
         explicit=bool(attached.fragments),

@@ -21,10 +21,11 @@ from pathlib import Path
 from clew.core.index.chunk import Outline
 from clew.core.index.kinds import Kind, kind
 from clew.core.ports import Entry, Tree
+from clew.core.text.redact import is_secret_path
 from clew.core.text.terms import path_terms, terms
 from clew.errors import ClewError, StoreBusy, StoreError
 
-FORMAT = 1
+FORMAT = 2
 """Raise it when rows of the same text change."""
 TICK = 2.0
 """Seconds: the coarsest clock of a file system in use (FAT: 2 s)."""
@@ -108,9 +109,11 @@ class Commit:
 class CodeIndex:
     """Opened by `CodeIndex.open`; close it, or use it in a `with`. One instance belongs to one thread."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+    def __init__(self, path: Path, variant: str) -> None:
+        """Use `open`."""
         self.path = path
-        self._db = connection
+        self._variant = variant
+        self._db = _connect(path, variant)
 
     @classmethod
     def open(cls, path: Path, *, variant: str) -> CodeIndex:
@@ -120,7 +123,7 @@ class CodeIndex:
         """
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            return cls(path, _connect(path, f"{FORMAT}:{variant}"))
+            return cls(path, f"{FORMAT}:{variant}")
         except sqlite3.OperationalError as error:
             if "locked" in str(error) or "busy" in str(error):
                 raise StoreBusy(f"the index {path} is in use", hint="try again in a moment") from error
@@ -129,7 +132,7 @@ class CodeIndex:
             ) from error
         except sqlite3.DatabaseError:
             remove(path)
-            return cls(path, _connect(path, f"{FORMAT}:{variant}"))
+            return cls(path, f"{FORMAT}:{variant}")
         except OSError as error:
             raise StoreError(
                 f"the index {path} cannot be made: {error}", hint="set CLEW_HOME to a writable folder"
@@ -155,20 +158,50 @@ class CodeIndex:
         now: Callable[[], float] = time.time,
         progress: Callable[[int, int], None] | None = None,
     ) -> Refreshed:
-        """Make the index mirror `tree`. Files that vanish or cannot be read while this runs are left out."""
+        """Make the index mirror `tree`. Files that vanish or cannot be read while this runs are left out.
+
+        A database that turns out to be damaged is made again. Raises StoreBusy, StoreError.
+        """
         began = time.perf_counter()
         entries = {entry.path: entry for entry in tree.entries()}
-        stale, gone = self._difference(entries)
-        read = changed = 0
-        if stale or gone:
+        try:
             try:
-                read, changed = self._bring(tree, outline, entries, now, progress)
-            except sqlite3.OperationalError as error:
-                raise _store_error(self.path, error) from error
+                read, changed, gone = self._brought(tree, outline, entries, now, progress)
+            except sqlite3.OperationalError:
+                raise
+            except sqlite3.DatabaseError:
+                self._db.close()
+                remove(self.path)
+                self._db = _connect(self.path, self._variant)
+                read, changed, gone = self._brought(tree, outline, entries, now, progress)
+        except sqlite3.Error as error:
+            raise _store_error(self.path, error) from error
+        return Refreshed(len(entries), read, changed, gone, time.perf_counter() - began, self.digest())
+
+    def _brought(
+        self,
+        tree: Tree,
+        outline: Callable[[str, str], Outline],
+        entries: dict[str, Entry],
+        now: Callable[[], float],
+        progress: Callable[[int, int], None] | None,
+    ) -> tuple[int, int, int]:
+        """Numbers of files that were read, that changed, that are gone."""
+        read = changed = 0
+        stale, gone = self._difference(entries)
+        if stale or gone:
+            read, changed = self._bring(tree, outline, entries, now, progress)
         digest = hashlib.blake2b(digest_size=16)
         for path in sorted(entries):
             digest.update(f"{path}\0{entries[path].stamp}\n".encode())
-        return Refreshed(len(entries), read, changed, len(gone), time.perf_counter() - began, digest.hexdigest())
+        if digest.hexdigest() != self.digest():
+            self._db.execute("insert or replace into meta (key, value) values ('digest', ?)", (digest.hexdigest(),))
+        return read, changed, len(gone)
+
+    def digest(self) -> str:
+        """Digest of the tree that was mirrored last; empty before the first refresh."""
+        row = self._db.execute("select value from meta where key = 'digest'").fetchone()
+        return row[0] if row else ""
 
     def _difference(self, entries: dict[str, Entry]) -> tuple[list[str], list[str]]:
         known = dict[str, str]()
@@ -208,6 +241,8 @@ class CodeIndex:
         young = entry.mtime > 0 and now() - entry.mtime < TICK
         file_kind = kind(entry.path)
         content = b""
+        if is_secret_path(entry.path):
+            file_kind = Kind.DATA
         if file_kind is not Kind.DATA and entry.size <= MOST_BYTES:
             try:
                 content = tree.read(entry.path)
@@ -387,6 +422,10 @@ class CodeIndex:
         )
         return dict(self._db.execute(query, (most,)))
 
+    def touched(self) -> dict[str, int]:
+        """Number of known commits that changed each path."""
+        return dict(self._db.execute("select path, count(*) from commit_files group by path"))
+
     def files(self) -> dict[int, FileRow]:
         """All indexed files by id."""
         query = "select id, path, kind, lines, size, mtime, stamp from files"
@@ -468,7 +507,7 @@ def _connect(path: Path, variant: str) -> sqlite3.Connection:
     return connection
 
 
-def _store_error(path: Path, error: sqlite3.OperationalError) -> StoreError:
+def _store_error(path: Path, error: sqlite3.Error) -> StoreError:
     text = str(error)
     if "locked" in text or "busy" in text:
         return StoreBusy(f"the index {path} is in use", hint="try again in a moment")

@@ -40,7 +40,7 @@ class WorkTree:
 
     def __init__(self, root: Path, ignore: Sequence[str] = (), *, most_files: int = MOST_FILES) -> None:
         self.root = root
-        self._configured = tuple(ignore)
+        self.ignore = tuple(ignore)
         self._most = most_files
         self.left_out = ""
         """After a walk: why files are missing, or an empty string."""
@@ -114,8 +114,8 @@ class WorkTree:
         exclude = self.root / ".git" / "info" / "exclude"
         if (spec := _load(exclude)) is not None:
             rules.append(_Rules("", spec))
-        if self._configured:
-            rules.append(_Rules("", GitIgnoreSpec.from_lines(self._configured)))
+        if self.ignore:
+            rules.append(_Rules("", GitIgnoreSpec.from_lines(self.ignore)))
         return tuple(rules)
 
     def _extended(self, folder: str, inherited: tuple[_Rules, ...], names: set[str]) -> tuple[_Rules, ...]:
@@ -124,7 +124,7 @@ class WorkTree:
             if name in names and (spec := _load(self.root / folder / name)) is not None:
                 # Configuration comes last: it has the last word over files of the repository.
                 own = _Rules(folder + "/" if folder else "", spec)
-                rules = (*rules[:-1], own, rules[-1]) if self._configured and rules else (*rules, own)
+                rules = (*rules[:-1], own, rules[-1]) if self.ignore and rules else (*rules, own)
         return rules
 
 
