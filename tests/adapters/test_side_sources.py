@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Iterator
@@ -127,7 +128,11 @@ def test_versions_are_read_from_files_and_no_program_is_started(tmp_path: Path) 
     (tmp_path / "go" / "VERSION").write_text("go1.22.3\ntime x\n", encoding="utf-8")
     (tmp_path / ".venv").mkdir()
     (tmp_path / ".venv" / "pyvenv.cfg").write_text("home = /x\nversion = 3.12.4\n", encoding="utf-8")
-    found = facts(tmp_path, PATH=f".:{programs}:{go}")
+    # A program that only a relative PATH leads to could be the repository's own, and is not even named.
+    (tmp_path / "rustc").write_text("#!/bin/sh\n", encoding="utf-8")
+    (tmp_path / "rustc").chmod(0o755)
+    with contextlib.chdir(tmp_path):
+        found = facts(tmp_path, PATH=f".:{programs}:{go}")
     assert found["runtimes"] == (
         "Python 3.12.4 in a virtual environment, Node.js 20.11.1, Go 1.22.3, Java (version not read)"
     )
