@@ -30,6 +30,9 @@ _MODULES = {
     "bash": ("tree_sitter_bash", "language"),
 }
 
+LANGUAGES = tuple(_MODULES)
+"""Languages with a grammar."""
+
 _JS = """
 (function_declaration name: (_) @name) @def
 (generator_function_declaration name: (_) @name) @def
@@ -126,6 +129,11 @@ def _grammar(name: str) -> tuple[Parser, Query] | None:
     except (ImportError, AttributeError, ValueError):
         return None
     return Parser(grammar), Query(grammar, _QUERIES[name])
+
+
+def has_grammar(name: str) -> bool:
+    """Whether the grammar of one of LANGUAGES can be loaded, with its query."""
+    return _grammar(name) is not None
 
 
 def outline(path: str, text: str) -> Outline:

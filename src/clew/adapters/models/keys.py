@@ -50,6 +50,21 @@ def find_key(provider: str, environ: Mapping[str, str]) -> Key | None:
     return Key(_checked(value, "the system keyring"), "keyring") if value else None
 
 
+def keyring_state(environ: Mapping[str, str]) -> tuple[bool, str]:
+    """Whether a system keyring can hold keys here, and its name or the reason why not. Reads no key."""
+
+    def look() -> str | None:
+        try:
+            import keyring  # noqa: PLC0415 - slow to import, as below
+        except ImportError:
+            return None
+        names = [one for one in _backends(keyring.get_keyring()) if _is_quiet(one, environ) and not _is_locked(one)]
+        return f"{type(names[0]).__module__}" if names else None
+
+    found = _bounded(look)
+    return (True, found) if found else (False, "no system keyring that is unlocked")
+
+
 def _checked(value: str, source: str) -> str:
     # What no header may hold would come back inside the message of the library that refuses it.
     if not re.fullmatch(r"[!-~]+", value):

@@ -10,7 +10,6 @@ import click
 
 from clew.app import App, environment
 
-
 _STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 """Control characters but tab and line break: they could move the cursor, set the title or write to the clipboard."""
 
