@@ -11,7 +11,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 
 from clew.adapters import chunker
@@ -158,7 +158,7 @@ def _in_scratch(scratch: Path, environ: Mapping[str, str], language: str) -> Ite
         git = find_repository(root, alone)
         workspace = resolve(root, home, git)
         places.append(Place(workspace, git, root, alone, index_path(home, workspace.id, workspace.root)))
-        found = _asked("wie", places[0], language)
+        found = _asked("berths", places[0], language)
         assert found.freshened is not None
         counts = found.freshened.refreshed
         found.freshened.index.close()
@@ -178,16 +178,15 @@ def _in_scratch(scratch: Path, environ: Mapping[str, str], language: str) -> Ite
 
 def _asked(question: str, place: Place, language: str, max_tokens: int = 8000) -> Gathered:
     wish = Wish(question, mode=Mode.RICH, max_tokens=max_tokens, answer=200, language=language)
-    return gather(wish, place, (), datetime.now(timezone.utc))
+    return gather(wish, place, (), datetime.now(UTC))
 
 
 def _git(root: Path, environ: Mapping[str, str]) -> Finding:
     program = find_program(environ)
     if program is None:
         return Finding("git", "warn", "", "git is not installed: no branch, status, history", "install git")
-    author = {
-        f"GIT_{who}_{what}": "clew@example.invalid" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
-    }
+    people = ("AUTHOR", "COMMITTER")
+    author = {f"GIT_{who}_{what}": "clew@example.invalid" for who in people for what in ("NAME", "EMAIL")}
     command = GitCommand(program, root, {**clean_environ(environ), **author, "GIT_CONFIG_GLOBAL": os.devnull})
     for arguments in (("init", "-q", "."), ("add", "-A"), ("commit", "-q", "-m", "Book berths")):
         done = command.run(*arguments)
@@ -226,9 +225,8 @@ def _budget(place: Place, language: str) -> Finding:
     report = gathered.snapshot.report
     fits = report.used <= report.prompt
     cause = "" if fits else "the prompt is longer than its budget"
-    return Finding(
-        "budget", "ok" if fits else "fail", f"{report.used} of {report.prompt} tokens", cause, cause and "report it"
-    )
+    what = f"{report.used} of {report.prompt} tokens"
+    return Finding("budget", "ok" if fits else "fail", what, cause, cause and "report it")
 
 
 def _history(place: Place, path: Path, language: str) -> Finding:
@@ -237,7 +235,7 @@ def _history(place: Place, path: Path, language: str) -> Finding:
         gathered = _asked(QUESTIONS["english"], place, language)
         _release(gathered)
         thread = Threads(store, place.workspace.id, "doctor").current()
-        now = datetime.now(timezone.utc)
+        now = datetime.now(UTC)
         kept = keep(store, place.workspace.id, thread, mark, gathered, Answer(mark), now)
         assert kept is not None
         if mark not in [one.question for one in store.last(place.workspace.id, thread, 5)]:

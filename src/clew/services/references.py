@@ -72,6 +72,8 @@ def open_reference(ref: str, place: Place, exchanges: Sequence[Exchange]) -> Ope
             return _file(match["path"], path, place, first, int(match["last"] or first))
     if isinstance(place.git, Git) and _HASH.fullmatch(ref) and (commit := place.git.resolve(ref)):
         return _commit(commit, place.git)
+    if os.path.isabs(ref) or ref.split("/")[0] in ("..", "~"):
+        raise _outside(ref, place)
     raise _nothing(match["path"] if (match := _RANGE.fullmatch(ref)) else ref, place)
 
 
@@ -91,7 +93,7 @@ def _file(name: str, path: Path, place: Place, first: int, last: int | None) -> 
     root, real = os.path.realpath(place.workspace.root), os.path.realpath(path)
     shown = printable(name, 200)
     if real != root and not real.startswith(root.rstrip("/") + "/"):
-        raise Refused(f"`{shown}` lies outside of the workspace", hint=f"the workspace is {printable(root)}")
+        raise _outside(name, place)
     if path.is_dir():
         raise Refused(f"`{shown}` is a folder", hint=_inside(path))
     content = read_regular(path, MOST_BYTES, shown=shown)
@@ -113,6 +115,11 @@ def _file(name: str, path: Path, place: Place, first: int, last: int | None) -> 
     last = min(last, len(lines))
     part = f"{ref}:{first}" + ("" if last == first else f"-{last}")
     return Opened(part, "file", "\n".join(lines[first - 1 : last]), first, len(lines), clean.count)
+
+
+def _outside(name: str, place: Place) -> Refused:
+    root = printable(str(place.workspace.root))
+    return Refused(f"`{printable(name, 200)}` lies outside of the workspace", hint=f"the workspace is {root}")
 
 
 def _exchange(ref: str, exchanges: Sequence[Exchange]) -> Opened:
