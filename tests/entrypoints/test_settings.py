@@ -244,7 +244,7 @@ def test_a_password_in_an_endpoint_is_refused_and_not_repeated(root: Path) -> No
 )
 def test_a_bad_variable_is_named(root: Path, variable: str, value: str) -> None:
     with pytest.raises(ConfigError, match=f"^{variable}: "):
-        load(root, **{variable: value})
+        load(root, flags=None, **{variable: value})
 
 
 def test_variables_are_bare_text(root: Path) -> None:
