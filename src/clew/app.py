@@ -1,11 +1,14 @@
-"""The composition root: what the process was given goes in, open services come out. The only reader of the environment."""
+"""The composition root: what the process was given goes in, open services come out.
+
+The only reader of the environment.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,10 +19,14 @@ from clew.errors import ClewError
 from clew.settings import Loaded, Settings, interface_language, load_settings
 
 if TYPE_CHECKING:
+    from typing import BinaryIO
+
     from clew.adapters.git import Git, NoRepository
     from clew.adapters.models.catalogue import Catalogue
     from clew.adapters.workspace import Workspace
-    from clew.services.context import Place
+    from clew.core.context.mode import Mode
+    from clew.core.ports import Model
+    from clew.services.context import Place, Wish
     from clew.stores.exchanges import ExchangeStore
 
 
@@ -114,6 +121,34 @@ class App:
 
         settings = self.loaded.settings
         return Catalogue(self.environ, default=settings.model, endpoints=settings.endpoints, timeout=settings.timeout)
+
+    def model(self) -> Model | None:
+        """The model that answers; None where none is chosen. Raises ModelError, ConfigError."""
+        return self.catalogue.open(self.loaded.settings.model) if self.loaded.settings.model else None
+
+    def wish(
+        self, question: str, names: Sequence[str] = (), stdin: BinaryIO | None = None, mode: Mode | None = None
+    ) -> Wish:
+        """A question, treated as the settings say."""
+        from clew.services.context import Wish  # heavy, as above
+
+        settings = self.loaded.settings
+        return Wish(
+            question=question,
+            names=tuple(names),
+            stdin=stdin,
+            context=settings.context,
+            mode=mode,
+            model=settings.model or "",
+            max_tokens=settings.max_tokens,
+            answer=settings.answer_room,
+            style=settings.style,
+            language=self.language,
+            weights=settings.weights,
+            anchors=tuple((anchor.path, anchor.weight) for anchor in settings.anchors),
+            ignore=settings.ignore,
+            shell_history=settings.shell_history,
+        )
 
     @cached_property
     def terminal(self) -> str:

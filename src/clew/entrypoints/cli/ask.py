@@ -4,42 +4,59 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import select
+import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import Any, BinaryIO
 
 import click
+from click.shell_completion import CompletionItem
 
 from clew.app import App
+from clew.core.context.fragment import Exchange
 from clew.core.context.mode import Mode
 from clew.core.ports import Model
 from clew.entrypoints.cli.progress import bar
-from clew.errors import ModelError, UsageError
+from clew.entrypoints.cli.style import apply_color, harmless, pale
+from clew.entrypoints.cli.texts import INTERRUPTED, say
+from clew.errors import ModelError, StoreError, StoreTooNew, UsageError
 from clew.services.ask import Answer, Threads, earlier, keep, stream_answer
 from clew.services.context import Gathered, Wish, gather
+from clew.stores.exchanges import ExchangeStore
 
-NO_MODEL = {
-    "en": "no model is configured: these are the best passages. Set one with CLEW_MODEL=provider:name (`clew models`)",
-    "zh": "没有配置模型：以上是最相关的段落。用 CLEW_MODEL=provider:name 设置模型（`clew models`）",
-}
-NOTHING = {"en": "Nothing in this folder matches the question.", "zh": "这个目录里没有与问题相关的内容。"}
-NOT_NEEDED = {
-    "en": "The question needs nothing from this folder, and no model is configured to answer it.",
-    "zh": "这个问题不需要此目录中的内容，而且没有配置可以回答的模型。",
-}
+_PATIENCE = 30.0
+"""Seconds that a pipe on standard input may stay silent before the question is asked without it, which is said."""
+_QUIET_WAIT = 1.0
+"""Seconds before the user is told what is waited for."""
+
+
+def _providers(_ctx: click.Context, _parameter: click.Parameter, start: str) -> list[str]:
+    """What a name of a model may begin with."""
+    return [name for name in ("anthropic:", "openai:", "ollama:", "embedded") if name.startswith(start)]
+
+
+def _files(_ctx: click.Context, _parameter: click.Parameter, start: str) -> list[CompletionItem]:
+    return [CompletionItem(start, type="file")]
 
 
 def _options(command: Callable[..., None]) -> Callable[..., None]:
     """Options that both commands share."""
     for option in (
         click.argument("question", required=False),
-        click.argument("files", nargs=-1, metavar="[FILE]..."),
+        click.argument("files", nargs=-1, metavar="[FILE]...", shell_complete=_files),
         click.option("--no-context", is_flag=True, help="Gather no context; attached files still go along."),
         click.option("--mode", type=click.Choice([mode.value for mode in Mode]), help="Decide the mode yourself."),
         click.option("--max-tokens", type=int, metavar="N", help="Tokens of the prompt and its answer."),
         click.option("--style", type=click.Choice(["auto", "code", "writing", "newcomer"]), help="How to answer."),
-        click.option("--model", metavar="PROVIDER:NAME", help="The model; its tokenizer counts.  [env: CLEW_MODEL]"),
+        click.option(
+            "--model",
+            metavar="PROVIDER:NAME",
+            shell_complete=_providers,
+            help="The model; its tokenizer counts.  [env: CLEW_MODEL]",
+        ),
         click.option("--new", is_flag=True, help="Start afresh: earlier exchanges stay out."),
         click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout."),
     ):
@@ -67,34 +84,27 @@ def ask(preview: bool, debug: bool, verbose: bool, quiet: bool, **given: Any) ->
     Without a model the best passages are the answer.
     """
     app, wish, model = _prepared(given)
-    language = app.language
-    with app.exchanges() as store:
-        threads = Threads(store, app.workspace.id, app.terminal)
-        thread = threads.fresh() if given["new"] else threads.current()
-        gathered = _gather(app, wish, earlier(store, app.workspace.id, thread))
-        for notice in (*app.loaded.notices, *store.notices, *gathered.notices):
-            click.echo(f"note: {notice}", err=True)
-        if not quiet and not given["as_json"]:
-            click.echo(gathered.snapshot.report.one_line(language, gathered.reason), err=True)
+    language, as_json = app.language, given["as_json"]
+    with _history(app) as store:
+        thread = _thread(app, store, new=given["new"])
+        gathered = _gather(app, wish, earlier(store, app.workspace.id, thread) if store else ())
+        _notices(app, *(store.notices if store else ()), *gathered.notices)
+        if not quiet and not as_json:
+            click.echo(pale(gathered.snapshot.report.one_line(language, gathered.reason)), err=True)
         if debug:
-            click.echo(gathered.snapshot.text(), err=not preview)
+            click.echo(gathered.snapshot.text(), err=as_json or not preview)
         if preview:
-            _preview(gathered, as_json=given["as_json"], quiet=debug)
+            _preview(gathered, language, as_json=as_json, quiet=debug)
             return
         answer = Answer()
-        stopped: BaseException | None = None
-        try:
-            for piece in stream_answer(gathered, model, answer, wish.answer):
-                if not given["as_json"]:
-                    click.echo(piece, nl=False)
-                    sys.stdout.flush()
-        except (ModelError, KeyboardInterrupt) as error:
-            stopped = error
-        if answer.text and not answer.text.endswith("\n") and not given["as_json"]:
-            click.echo()
-        if wish.question:
-            keep(store, app.workspace.id, thread, wish.question, gathered, answer, datetime.now().astimezone())
-        _close(gathered, answer, stopped, language, as_json=given["as_json"], verbose=verbose)
+        stopped = _stream(gathered, model, answer, wish.answer, as_json=as_json)
+        if store is not None and wish.question:
+            try:
+                keep(store, app.workspace.id, thread, wish.question, gathered, answer, datetime.now().astimezone())
+            except StoreError as error:
+                # The answer is there; that it is forgotten must not make it a failure.
+                click.echo(say("note", language) + say("ask.not-kept", language, error), err=True)
+    _close(gathered, answer, stopped, language, as_json=as_json, verbose=verbose)
 
 
 @click.command(
@@ -107,19 +117,17 @@ Examples:
 def context(**given: Any) -> None:
     """Print the assembled prompt for QUESTION, for use with any other tool. The report goes to stderr."""
     app, wish, _ = _prepared(given)
-    with app.exchanges() as store:
-        threads = Threads(store, app.workspace.id, app.terminal)
-        thread = threads.fresh() if given["new"] else threads.current()
-        gathered = _gather(app, wish, earlier(store, app.workspace.id, thread))
-    for notice in (*app.loaded.notices, *gathered.notices):
-        click.echo(f"note: {notice}", err=True)
+    with _history(app) as store:
+        thread = _thread(app, store, new=given["new"])
+        gathered = _gather(app, wish, earlier(store, app.workspace.id, thread) if store else ())
+        _notices(app, *(store.notices if store else ()), *gathered.notices)
     report = gathered.snapshot.report
     if given["as_json"]:
         messages = [{"role": m.role, "blocks": list(m.blocks)} for m in gathered.snapshot.messages()]
         click.echo(json.dumps({"prompt": gathered.snapshot.text(), "messages": messages, "report": report.to_json()},
                               ensure_ascii=False))  # fmt: skip
         return
-    click.echo(report.one_line(app.language, gathered.reason), err=True)
+    click.echo(pale(report.one_line(app.language, gathered.reason)), err=True)
     click.echo(gathered.snapshot.text())
 
 
@@ -128,86 +136,120 @@ def _prepared(given: dict[str, Any]) -> tuple[App, Wish, Model | None]:
     if given["no_context"]:
         flags["context"] = False
     app = App.here({key: value for key, value in flags.items() if value is not None})
-    settings = app.loaded.settings
-    stdin = _piped()
-    question = given["question"] or ""
-    if not question.strip() and not given["files"] and stdin is None:
+    # The settings and the model go first: nobody should wait for a pipe to learn of a slip of the pen.
+    apply_color(app)
+    model = app.model()
+    question = (given["question"] or "").strip()
+    stdin = _piped(app.language, asked=bool(question), named="-" in given["files"])
+    if not question and not given["files"] and stdin is None:
         raise UsageError("there is no question", hint='clew ask "why does the retry test time out?"')
-    model = app.catalogue.open(settings.model) if settings.model else None
-    wish = Wish(
-        question=question,
-        names=tuple(given["files"]),
-        stdin=stdin,
-        context=settings.context,
-        mode=Mode(given["mode"]) if given["mode"] else None,
-        model=settings.model or "",
-        max_tokens=settings.max_tokens,
-        answer=settings.answer_room,
-        style=settings.style,
-        language=app.language,
-        weights=settings.weights,
-        anchors=tuple((anchor.path, anchor.weight) for anchor in settings.anchors),
-        ignore=settings.ignore,
-        shell_history=settings.shell_history,
-    )
-    return app, wish, model
+    mode = Mode(given["mode"]) if given["mode"] else None
+    return app, app.wish(question, given["files"], stdin, mode), model
 
 
-def _gather(app: App, wish: Wish, exchanges: Any) -> Gathered:
+def _gather(app: App, wish: Wish, exchanges: Sequence[Exchange]) -> Gathered:
     with bar(app.language) as progress:
         return gather(wish, app.place, exchanges, datetime.now().astimezone(), progress)
 
 
-def _piped() -> BinaryIO | None:
-    """Standard input where something is piped or redirected into it; an empty one counts as none."""
-    with contextlib.suppress(OSError, ValueError, AttributeError):
-        import os
-        import select
-        import stat
+@contextlib.contextmanager
+def _history(app: App) -> Iterator[ExchangeStore | None]:
+    """The history, or None, with a note, where it cannot be opened: a question needs no history."""
+    try:
+        store = app.exchanges()
+    except StoreTooNew:
+        raise
+    except StoreError as error:
+        click.echo(say("note", app.language) + say("ask.not-kept", app.language, error), err=True)
+        yield None
+        return
+    with store:
+        yield store
 
-        if sys.stdin.isatty():
+
+def _thread(app: App, store: ExchangeStore | None, *, new: bool) -> str:
+    if store is None:
+        return app.terminal
+    threads = Threads(store, app.workspace.id, app.terminal)
+    return threads.fresh() if new else threads.current()
+
+
+def _notices(app: App, *notices: str) -> None:
+    for notice in (*app.loaded.notices, *notices):
+        click.echo(say("note", app.language) + notice, err=True)
+
+
+def _stream(
+    gathered: Gathered, model: Model | None, answer: Answer, limit: int, *, as_json: bool
+) -> ModelError | KeyboardInterrupt | None:
+    """Print the answer as it comes. What stopped it is given back, not raised: what came is to be kept first."""
+    stopped: ModelError | KeyboardInterrupt | None = None
+    try:
+        for piece in stream_answer(gathered, model, answer, limit):
+            if not as_json:
+                click.echo(harmless(piece), nl=False)
+    except (ModelError, KeyboardInterrupt) as error:
+        stopped = error
+    if answer.text and not answer.text.endswith("\n") and not as_json:
+        click.echo()
+    return stopped
+
+
+def _piped(language: str, *, asked: bool, named: bool) -> BinaryIO | None:
+    """Standard input where something is piped or redirected into it; an empty one counts as none.
+
+    What is piped in is never guessed away, so a slow program is waited for. A service or an editor may however have
+    left a pipe open that nobody writes to: after _PATIENCE a question is asked without it. `-` waits for ever.
+    """
+    if sys.stdin is None:
+        return None
+    if named:
+        return sys.stdin.buffer
+    try:
+        descriptor = sys.stdin.fileno()
+        mode = os.fstat(descriptor).st_mode
+    except (OSError, ValueError):
+        return None
+    if stat.S_ISREG(mode):
+        return sys.stdin.buffer if os.fstat(descriptor).st_size else None
+    if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
+        return None
+    if not select.select([descriptor], [], [], _QUIET_WAIT)[0]:
+        click.echo(say("note", language) + say("ask.waiting", language), err=True)
+        if not select.select([descriptor], [], [], _PATIENCE if asked else None)[0]:
+            click.echo(say("note", language) + say("ask.silent", language, f"{_PATIENCE:.0f}"), err=True)
             return None
-        mode = os.fstat(sys.stdin.fileno()).st_mode
-        if stat.S_ISREG(mode):
-            return sys.stdin.buffer if os.fstat(sys.stdin.fileno()).st_size else None
-        if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
-            # A pipe that nobody writes to (a service, an editor) must not make the command wait for ever.
-            ready = select.select([sys.stdin], [], [], 0.2)[0]
-            if ready and sys.stdin.buffer.peek(1):
-                return sys.stdin.buffer
-    return None
+    return sys.stdin.buffer if sys.stdin.buffer.peek(1) else None
 
 
-def _preview(gathered: Gathered, *, as_json: bool, quiet: bool) -> None:
+def _preview(gathered: Gathered, language: str, *, as_json: bool, quiet: bool) -> None:
     report = gathered.snapshot.report
     if as_json:
         click.echo(json.dumps(report.to_json(), ensure_ascii=False))
     elif not quiet:
-        for line in report_lines(gathered):
+        for line in report_lines(gathered, language):
             click.echo(line)
 
 
-def report_lines(gathered: Gathered) -> Iterator[str]:
+def report_lines(gathered: Gathered, language: str) -> Iterator[str]:
     """The report as a table: what is in, source by source, then what is not and why."""
     report = gathered.snapshot.report
     for kept in report.kept:
         form = "" if kept.form == "body" else f" [{kept.form}]"
         note = f"  ({kept.note})" if kept.note else ""
         yield f"{kept.tokens:>7}  {kept.source:<12} {kept.ref}{form}{note}"
-    yield f"{report.frame:>7}  {'frame':<12} instructions, question"
-    yield f"{report.used:>7}  {'total':<12} of {report.prompt} for the prompt, {report.answer} kept for the answer"
+    yield f"{report.frame:>7}  {'frame':<12} {say('report.frame', language)}"
+    yield f"{report.used:>7}  {'total':<12} {say('report.total', language, report.prompt, report.answer)}"
     for trimmed in report.trimmed:
         if trimmed.cause != "duplicate":
-            yield f"{'—':>7}  {trimmed.source:<12} {trimmed.ref}: left out, {trimmed.cause} ({trimmed.tokens} tokens)"
+            why = say("report.trimmed", language, trimmed.cause, trimmed.tokens)
+            yield f"{'—':>7}  {trimmed.source:<12} {trimmed.ref}: {why}"
 
 
 def _close(
     gathered: Gathered, answer: Answer, stopped: BaseException | None, language: str, *, as_json: bool, verbose: bool
 ) -> None:
-    if stopped is None and not answer.text:
-        text = NOTHING if not gathered.found else NOT_NEEDED if not answer.model else None
-        if text is not None and not as_json:
-            click.echo(text[language])
+    """What follows the answer: what it lacks, what it used. Raises what stopped it."""
     if as_json:
         usage = answer.usage
         click.echo(json.dumps({
@@ -216,13 +258,21 @@ def _close(
             "usage": None if usage is None else {"input": usage.input, "cached": usage.cached, "output": usage.output},
             "report": gathered.snapshot.report.to_json(),
         }, ensure_ascii=False))  # fmt: skip
+    elif stopped is None and not answer.text and not answer.model:
+        explicit = any(kept.explicit for kept in gathered.snapshot.report.kept)
+        missing = "ask.nothing" if not gathered.found else "ask.attached" if explicit else "ask.not-needed"
+        click.echo(say(missing, language))
     if verbose:
-        for line in report_lines(gathered):
+        for line in report_lines(gathered, language):
             click.echo(line, err=True)
         if answer.usage is not None:
             usage = answer.usage
-            click.echo(f"usage: {usage.input} in ({usage.cached or 0} cached), {usage.output} out", err=True)
+            numbers = ("?" if one is None else one for one in (usage.input, usage.cached, usage.output))
+            click.echo(say("ask.usage", language, *numbers), err=True)
     if not answer.model and answer.text and not as_json:
-        click.echo(f"note: {NO_MODEL[language]}", err=True)
+        click.echo(say("note", language) + say("ask.no-model", language), err=True)
+    if isinstance(stopped, KeyboardInterrupt) and answer.text:
+        click.echo(say("ask.partial", language), err=True)
+        raise click.exceptions.Exit(INTERRUPTED)
     if stopped is not None:
         raise stopped

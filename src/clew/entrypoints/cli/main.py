@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import importlib
 import os
 import sys
 from collections.abc import Sequence
 
 import click
+from click.shell_completion import CompletionItem
 
+from clew.entrypoints.cli.texts import INTERRUPTED
 from clew.errors import ClewError
 
 COMMANDS = {
@@ -30,7 +34,6 @@ COMMANDS = {
     "completion": ("clew.entrypoints.cli.completion", "completion", "Print the completion script for a shell."),
 }
 """Name, module, attribute, and the one line that `clew --help` shows without loading the module."""
-INTERRUPTED = 130
 CLOSED_PIPE = 141
 
 
@@ -48,6 +51,16 @@ class LazyGroup(click.Group):
         module, attribute, _ = COMMANDS[cmd_name]
         command: click.Command = getattr(importlib.import_module(module), attribute)
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Names of commands from COMMANDS alone: completion must not load every module."""
+        if not incomplete or incomplete[0].isalnum():
+            return [
+                CompletionItem(name, help=line)
+                for name, (_, _, line) in COMMANDS.items()
+                if name.startswith(incomplete)
+            ]
+        return super().shell_complete(ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of commands, from COMMANDS alone."""
@@ -94,52 +107,91 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if reconfigure is not None:
             reconfigure(encoding="utf-8", errors="replace")
     wanted = list(sys.argv[1:] if arguments is None else arguments)
+    status = _run(wanted)
     try:
-        cli.main(args=wanted, prog_name="clew", standalone_mode=False)
-        sys.stdout.flush()
-        status = 0
-    except SystemExit as stop:
-        status = stop.code if isinstance(stop.code, int) else 1
-    except click.exceptions.Exit as stop:
-        status = stop.exit_code
-    except click.exceptions.Abort:
-        status = INTERRUPTED
-    except KeyboardInterrupt:
-        click.echo("interrupted", err=True)
-        status = INTERRUPTED
-    except BrokenPipeError:
-        # Whoever read our output has gone; nothing may be written at exit either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        status = CLOSED_PIPE
-    except click.UsageError as error:
-        tell(
-            str(error.format_message()), f"`{error.ctx.command_path} --help`" if error.ctx else "", wanted, "UsageError"
-        )
-        status = 2
-    except click.ClickException as error:
-        tell(error.format_message(), "", wanted, type(error).__name__)
-        status = error.exit_code
-    except ClewError as error:
-        tell(str(error), error.hint, wanted, error.code)
-        status = error.exit_status
-    except MemoryError:
-        tell("out of memory", "attach less, or lower max_tokens", wanted, "OutOfMemory")
-        status = 1
-    except Exception as error:  # noqa: BLE001 - the last place before the user
-        status = _unexpected(error, wanted)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError as error:
+        status = _unwritten(error, wanted)
     sys.exit(status)
 
 
-def tell(message: str, hint: str, arguments: Sequence[str], code: str) -> None:
-    """An error, on stderr: two lines, or one JSON object where JSON was asked for."""
-    if "--json" in arguments:
-        import json  # only needed where JSON is asked for
+def _run(wanted: list[str]) -> int:
+    """The exit status of one command."""
+    try:
+        cli.main(args=wanted, prog_name="clew", standalone_mode=False)
+    except SystemExit as stop:
+        if isinstance(stop.__context__, OSError):  # click has turned a closed pipe into this
+            return _unwritten(stop.__context__, wanted)
+        return stop.code if isinstance(stop.code, int) else 1
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        tell("", "", wanted, "Interrupted")
+        return INTERRUPTED
+    except click.UsageError as error:
+        hint = f"`{error.ctx.command_path} --help`" if error.ctx else ""
+        tell(str(error.format_message()), hint, wanted, "UsageError")
+        return 2
+    except click.ClickException as error:
+        tell(error.format_message(), "", wanted, type(error).__name__)
+        return error.exit_code
+    except ClewError as error:
+        tell(str(error), error.hint, wanted, error.code)
+        return error.exit_status
+    except MemoryError:
+        tell("out of memory", "attach less, or lower max_tokens", wanted, "OutOfMemory")
+        return 1
+    except OSError as error:
+        return _unwritten(error, wanted)
+    except Exception as error:
+        return _unexpected(error, wanted)
+    return 0
 
-        click.echo(json.dumps({"error": code, "message": message, "hint": hint}, ensure_ascii=False), err=True)
-        return
-    click.echo(f"error: {message}", err=True)
-    if hint:
-        click.echo(f"hint: {hint}", err=True)
+
+def tell(message: str, hint: str, arguments: Sequence[str], code: str) -> None:
+    """An error, on stderr: two lines, or one JSON object where JSON was asked for. No message: interrupted."""
+    from clew.app import environment, user_language  # only needed where something went wrong
+    from clew.core.text.printable import printable
+    from clew.entrypoints.cli.style import error_color
+    from clew.entrypoints.cli.texts import say
+    from clew.entrypoints.cli.wording import translated
+
+    language = user_language(environment())
+    # Names of files and words of servers stand in messages: none of them may steer the terminal.
+    message, hint = translated(printable(message), language), translated(printable(hint), language)
+    with contextlib.suppress(OSError):
+        if "--json" in arguments:
+            import json
+
+            click.echo(json.dumps({"error": code, "message": message, "hint": hint}, ensure_ascii=False), err=True)
+        elif not message:
+            click.echo(say("interrupted", language), err=True)
+        else:
+            colored = error_color()
+            red = click.style(say("error", language), fg="red", bold=True) if colored else say("error", language)
+            click.echo(red + message, err=True, color=colored)
+            if hint:
+                blue = click.style(say("hint", language), fg="cyan") if colored else say("hint", language)
+                click.echo(blue + hint, err=True, color=colored)
+
+
+def _unwritten(error: OSError, arguments: Sequence[str]) -> int:
+    """The status after the output could not be written, or after anything else that the system refused."""
+    if isinstance(error, BrokenPipeError) or error.errno == errno.EPIPE:
+        # Whoever read our output has gone; nothing may be written at exit either.
+        _drop_output()
+        return CLOSED_PIPE
+    if error.filename is None and error.errno in (errno.ENOSPC, errno.EIO, errno.EFBIG, errno.EDQUOT):
+        tell(f"the output could not be written: {error.strerror}", "", arguments, "OutputError")
+        _drop_output()
+        return 1
+    return _unexpected(error, arguments)
+
+
+def _drop_output() -> None:
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _unexpected(error: Exception, arguments: Sequence[str]) -> int:
@@ -149,8 +201,12 @@ def _unexpected(error: Exception, arguments: Sequence[str]) -> int:
         import traceback
 
         traceback.print_exc()
-    tell(f"unexpected {type(error).__name__}: {error}", "run it again with CLEW_DEBUG=1 and report what it prints",
-         arguments, "Unexpected")  # fmt: skip
+    tell(
+        f"unexpected {type(error).__name__}: {error}",
+        "run it again with CLEW_DEBUG=1 and report what it prints",
+        arguments,
+        "Unexpected",
+    )
     return 1
 
 

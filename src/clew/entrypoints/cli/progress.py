@@ -8,12 +8,14 @@ import time
 from collections.abc import Callable, Iterator
 
 _AFTER = 0.5
-_TEXT = {"en": "indexing {} of {} files", "zh": "正在索引 {} / {} 个文件"}
 
 
 @contextlib.contextmanager
-def bar(language: str) -> Iterator[Callable[[int, int], None] | None]:
-    """A callback that writes one line over itself, and wipes it at the end; None where stderr is no terminal."""
+def bar(language: str, text: str = "") -> Iterator[Callable[[int, int], None] | None]:
+    """A callback that writes one line over itself, and wipes it at the end; None where stderr is no terminal.
+
+    `text` has two places for numbers: done, and in all.
+    """
     if not sys.stderr.isatty():
         yield None
         return
@@ -23,7 +25,7 @@ def bar(language: str) -> Iterator[Callable[[int, int], None] | None]:
         nonlocal shown
         if time.monotonic() - began >= _AFTER:
             shown = True
-            sys.stderr.write(f"\r\x1b[2K{_TEXT[language].format(done, total)}")
+            sys.stderr.write(f"\r\x1b[2K{(text or _TEXT[language]).format(done, total)}")
             sys.stderr.flush()
 
     try:

@@ -42,4 +42,4 @@ def error_color() -> bool:
 
 def harmless(text: str) -> str:
     """`text` as it may go to a terminal: nothing in a file or an answer can steer it. In a pipe it stays as it is."""
-    return _STEERS.sub("\ufffd", text) if sys.stdout.isatty() else text
+    return _STEERS.sub("\ufffd", text) if sys.stdout is not None and sys.stdout.isatty() else text

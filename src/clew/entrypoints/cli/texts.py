@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
-Language = Literal["en", "zh"]
+INTERRUPTED = 130
+"""Exit status after Ctrl-C, as shells have it."""
 
 TEXTS: dict[str, tuple[str, str]] = {
     # -- every command
@@ -27,6 +26,14 @@ TEXTS: dict[str, tuple[str, str]] = {
     "ask.attached": (
         "No model is configured that could read what you attached. `clew context` prints the prompt for another tool.",
         "没有配置可以阅读附件的模型。`clew context` 会输出完整的提示词，供其他工具使用。",
+    ),
+    "ask.waiting": (
+        "waiting for standard input; `</dev/null` gives none",
+        "正在等待标准输入；用 `</dev/null` 表示没有输入",
+    ),
+    "ask.silent": (
+        "nothing came on standard input in {} seconds: it was left out (`-` as FILE waits as long as it takes)",
+        "标准输入 {} 秒内没有内容：已忽略（用 `-` 作为 FILE 可一直等待）",
     ),
     "ask.not-kept": ("this exchange could not be kept: {}", "这次问答没有保存：{}"),
     "ask.usage": ("usage: {} in ({} cached), {} out", "用量：输入 {}（缓存 {}），输出 {}"),
