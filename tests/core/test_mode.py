@@ -99,6 +99,19 @@ def test_a_phrase_that_changed_the_mode_is_the_reason() -> None:
 
 
 @pytest.mark.requirement("P-06")
+@pytest.mark.parametrize(
+    "question",
+    [
+        'translate to dutch: "what you just said is wrong"',
+        "把“你刚才说的不对”翻成英文",
+        "translate to Dutch: the error has been fixed in the current branch",
+    ],
+)
+def test_a_text_to_translate_does_not_point_at_anything(question: str) -> None:
+    assert ask(question).mode is Mode.MINIMAL
+
+
+@pytest.mark.requirement("P-06")
 def test_a_symbol_of_the_index_makes_the_question_rich_and_is_the_reason() -> None:
     decision = ask("explain retry_with_backoff", Evidence(symbols=("retry_with_backoff",)))
     assert decision.mode is Mode.RICH
@@ -173,7 +186,9 @@ def test_every_topic_of_the_model_has_a_reason() -> None:
 
 
 @given(st.text(max_size=3000), st.booleans(), st.one_of(st.none(), st.floats(0, 1)))
-def test_any_text_gets_one_mode_and_scores_that_sum_to_one(question: str, before: bool, relevance: float | None) -> None:
+def test_any_text_gets_one_mode_and_scores_that_sum_to_one(
+    question: str, before: bool, relevance: float | None
+) -> None:
     evidence = Evidence(has_exchange=before, relevance=relevance)
     decision = ask(question, evidence)
     assert sum(decision.scores.values()) == pytest.approx(1, abs=1e-5)

@@ -33,8 +33,10 @@ from clew.core.context.mode import SURFACE_COUNT, Evidence, Features, Mode, Mode
 HERE: Final = Path(__file__).parent
 WEIGHTS: Final = HERE.parents[1] / "src" / "clew" / "data" / "modes" / "modes.npz"
 LEAST_QUESTIONS: Final = 2  # an n-gram seen in fewer questions is left out
-STRENGTH: Final = 10.0  # inverse of the L2 penalty
-SURFACE_SCALE: Final = 0.3
+STRENGTH: Final = 20.0  # inverse of the L2 penalty
+SURFACE_SCALE: Final = 0.15
+MODE_WEIGHTS: Final = {"minimal": 1.0, "lean": 1.6, "rich": 1.0}  # lean questions are fewer here than they are asked
+RICH_TILT: Final = 1.1  # factor on the odds of rich: context that is missing costs twice what needless context does
 
 # Kinds are finer than topics: a topic is a class of the model, a kind is a group for cross-validation.
 TOPICS: Final[dict[str, list[tuple[str, str]]]] = {
@@ -115,9 +117,14 @@ def fit(rows: Sequence[Row]) -> ModeModel:
         np.zeros(len(names)),
         tuple(names),
     )
-    regression = LogisticRegression(max_iter=4000, C=STRENGTH)
-    regression.fit(matrix(seen, empty), [topic_of(row) for row in rows])
+    regression = LogisticRegression(max_iter=1000, C=STRENGTH)
+    regression.fit(
+        matrix(seen, empty),
+        [topic_of(row) for row in rows],
+        sample_weight=[MODE_WEIGHTS[row["ideal"]] for row in rows],
+    )
     weights = regression.coef_.T[: len(keys)]
+    tilt = [math.log(RICH_TILT) if str(name).startswith("rich.") else 0.0 for name in regression.classes_]
     step = float(np.abs(weights).max()) / 127
     return ModeModel(
         keys,
@@ -125,7 +132,7 @@ def fit(rows: Sequence[Row]) -> ModeModel:
         np.rint(weights / step).astype(np.int8),
         step,
         np.round(regression.coef_.T[len(keys) :] * SURFACE_SCALE, 4),
-        np.round(regression.intercept_, 4),
+        np.round(regression.intercept_ + np.array(tilt), 4),
         tuple(str(name) for name in regression.classes_),
     )
 
@@ -145,7 +152,9 @@ def write(model: ModeModel, path: Path) -> None:
         for name, array in arrays.items():
             buffer = io.BytesIO()
             np.save(buffer, np.asarray(array), allow_pickle=False)
-            archive.writestr(zipfile.ZipInfo(f"{name}.npy", (1980, 1, 1, 0, 0, 0)), buffer.getvalue(), zipfile.ZIP_DEFLATED)
+            archive.writestr(
+                zipfile.ZipInfo(f"{name}.npy", (1980, 1, 1, 0, 0, 0)), buffer.getvalue(), zipfile.ZIP_DEFLATED
+            )
 
 
 def answers(rows: Sequence[Row], model: ModeModel) -> list[Mode]:

@@ -15,7 +15,7 @@ import math
 import re
 import unicodedata
 import zlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -272,12 +272,12 @@ _PROJECT: Final = re.compile(
 )
 _SAID: Final = re.compile(
     r"\b(?:what|as|like|that|which|one|way|code|version|fix|change|changes|function|command|file|test|idea|option)"
-    r" you(?:'ve| have)? (?:just |have just )?(?:said|wrote|suggested|proposed|showed|gave|made|mentioned|added|changed)\b"
+    r" you(?:'ve| have)? (?:just )?(?:said|wrote|suggested|proposed|showed|gave|made|mentioned|added|changed)\b"
     r"|\byou just (?:said|wrote|suggested|proposed|showed|gave|made|mentioned|added|changed|did|told)\b"
     r"|\byour (?:last|previous|earlier) (?:answer|reply|message|suggestion|change|edit|version|patch|snippet)\b"
     r"|\bwe (?:just|were just) (?:talked|discussed|decided|talking|discussing|wrote|changed|did)\b"
     r"|你(?:刚才|刚刚|刚|上面|前面|之前)(?:说|写|给|改|提|贴|讲|建议|加|删|生成)"
-    r"|(?:刚才|刚刚|上面|前面)(?:那个|那段|那条|你说|你写|说的|提到的|写的|改的|给的|贴的)"
+    r"|(?:刚才|刚刚|上面|前面)(?:那个(?!分支|目录|文件夹)|那段|那条|你说|你写|说的|提到的|写的|改的|给的|贴的)"
     r"|你(?:上一?[条个次]|前一?[条个次])(?:的)?(?:回答|回复|建议|修改|方案|代码)",
     re.IGNORECASE,
 )
@@ -286,7 +286,12 @@ _GIT_WORD: Final = re.compile(
     r"|分支|提交|合并|变基|推送|推上|拉取|暂存|远端|远程|上游",
     re.IGNORECASE | re.ASCII,
 )
+_CITED: Final = re.compile(r"```.*?(?:```|\Z)|\"[^\"\n]*\"|“[^”]*”|「[^」]*」|『[^』]*』", re.DOTALL)
 _SHAPED: Final = re.compile(r"[_.\d/():-]|[a-z][A-Z]")  # written like a name of code or a branch, not like a word
+_JOINING: Final = frozenset(
+    "a an the i is are was do does did of to in on at it its be by for and or so as with from that this what which how "
+    "? <nl> <n> 的 了 是 吗 呢 么 有 在 个 这 那 不 什 怎 为 和 就 都 也 会 到 上 下 里 哪 谁 啥".split()
+)
 
 # How far evidence moves the log odds. Set by hand: a shaped name outweighs all but a sure text model, a plain word that
 # happens to be a symbol ("list", "session") only tips an undecided one.
@@ -296,6 +301,7 @@ _BRANCH_GIT, _BRANCH_SHAPED = 3.0, 1.5
 _EXCHANGE = 1.5
 _EXCHANGE_WORDS = 8  # a follow-up is bare up to this many words
 _RELEVANCE_LIMIT = 3.0
+_SURE_TEXT = 0.5  # from here on a question is a text to translate or mend, whatever that text points at
 
 
 def _text_logits(seen: Features, model: ModeModel) -> dict[str, float]:
@@ -315,7 +321,7 @@ def _text_logits(seen: Features, model: ModeModel) -> dict[str, float]:
 
 def _evidence_shift(question: str, evidence: Evidence) -> dict[str, float]:
     """What evidence adds to the logits; keys are modes ("rich") or topics ("lean.git")."""
-    shift: Counter[str] = Counter()
+    shift: defaultdict[str, float] = defaultdict(float)
     names = (*evidence.symbols, *evidence.paths)
     if names:
         shaped = bool(evidence.paths) or any(_SHAPED.search(name) for name in names)
@@ -357,12 +363,15 @@ def _first(scores: Mapping[Mode, float]) -> Mode:
 
 
 def _carrying_words(question: str, topic: str, model: ModeModel) -> str:
-    """The words of the question that speak loudest for `topic` against the topics of the other modes; "" if none do."""
+    """The words of the question that speak loudest for `topic` against the topics of the other modes; "" if none do.
+
+    Words that mean something on their own go before those that only join others ("is the").
+    """
     text = _shorten(question)
     words = _tokens(text)
     own = model.topics.index(topic)
     others = [at for at, name in enumerate(model.topics) if name.split(".")[0] != topic.split(".")[0]]
-    best, found = 0.0, ""
+    best, found = (False, 0), ""
     for gram, start, end in _word_grams(words):
         if start < 0 or end > len(words):
             continue
@@ -371,8 +380,12 @@ def _carrying_words(question: str, topic: str, model: ModeModel) -> str:
             continue
         row = model.weights[rows[0]].tolist()
         score = int(values[0]) * (row[own] - max(row[at] for at in others))
-        if score > best:
-            best, found = score, text[words[start].start : words[end - 1].end]
+        telling = any(
+            word.form not in _JOINING and (end - start > 1 or not "\u4e00" <= word.form <= "\u9fff")
+            for word in words[start:end]
+        )
+        if score > 0 and (telling, score) > best:
+            best, found = (telling, score), text[words[start].start : words[end - 1].end]
     return found.replace("\n", " ").strip()[:60]
 
 
@@ -395,15 +408,17 @@ def decide(question: str, evidence: Evidence, model: ModeModel) -> Decision:
         return _decision(Mode.RICH, "attached", "", sure)
     if not question.strip():
         return _decision(Mode.MINIMAL, "empty", "", {mode: float(mode is Mode.MINIMAL) for mode in Mode})
-    said = _SAID.search(question)
+    own_words = _CITED.sub(" ", question)  # what a cited text points at is not what its reader points at
+    said = _SAID.search(own_words)
     if said:
-        return _decision(Mode.RICH, "said", said.group(), sure)
+        return _decision(Mode.RICH, "said", said.group().replace("\n", " "), sure)
     logits = _text_logits(features(question), model)
-    plain = _by_mode(_softmax(logits))
+    unmoved = _softmax(logits)
+    plain = _by_mode(unmoved)
     shift = _evidence_shift(question, evidence)
     moved = {name: logit + shift.get(name, 0.0) + shift.get(name.split(".")[0], 0.0) for name, logit in logits.items()}
-    pointed = _PROJECT.search(question)
-    if pointed:
+    pointed = _PROJECT.search(own_words)
+    if pointed and unmoved.get("minimal.text", 0.0) < _SURE_TEXT:
         moved = {name: -math.inf if name.startswith("minimal.") else logit for name, logit in moved.items()}
     topics = _softmax(moved)
     scores = _by_mode(topics)
@@ -411,7 +426,7 @@ def decide(question: str, evidence: Evidence, model: ModeModel) -> Decision:
     topic = max((name for name in topics if name.startswith(mode + ".")), key=lambda name: topics[name])
     code, detail = _cause(mode, topic, evidence, changed=mode is not _first(plain))
     if not code and pointed and _first(plain) is Mode.MINIMAL:
-        code, detail = "project", pointed.group()
+        code, detail = "project", pointed.group().replace("\n", " ")
     if not code:
         code = topic
         detail = _carrying_words(question, topic, model) if "{}" in REASONS[code][0] else ""

@@ -6,15 +6,15 @@ and whether something was attached; no workspace stands behind it.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from clew.adapters.mode_model import load_mode_model
 from clew.core.context.mode import Evidence, Mode, ModeModel, decide
-from clew.errors import NotFound, UsageError
+from clew.errors import UsageError
+from clew.services.eval.labelled import read_labelled, text_of
 
 # (ideal, got): what a wrong mode costs. Too little context costs an answer, too much costs only tokens.
 COSTS: Final[Mapping[tuple[Mode, Mode], int]] = {
@@ -25,7 +25,7 @@ COSTS: Final[Mapping[tuple[Mode, Mode], int]] = {
     (Mode.MINIMAL, Mode.RICH): 2,
     (Mode.MINIMAL, Mode.LEAN): 1,
 }
-_SHAPE = 'one JSON object a line: {"id": "q1", "query": "which branch am I on?", "ideal": "lean", "explicit": false}'
+_SHAPE = '{"id": "q1", "query": "which branch am I on?", "ideal": "lean", "explicit": false}'
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def evaluate_modes(path: Path, model: ModeModel | None = None) -> ModesResult:
     `model` is the text model to measure, by default the shipped one. Raises NotFound without such a file, UsageError
     with the line's number if a line is not a labelled question, or if the file has none.
     """
-    questions = _read(path)
+    questions = [_question(where, row) for where, row in read_labelled(path, _SHAPE)]
     weights = model or load_mode_model()
     items: list[ModeItem] = []
     pairs: list[tuple[Mode, Mode]] = []
@@ -128,36 +128,8 @@ def _macro_f1(pairs: Sequence[tuple[Mode, Mode]]) -> float:
     return round(sum(scores) / len(scores), 4)
 
 
-def _read(path: Path) -> list[_Question]:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise NotFound(
-            f"no file {path}", hint="`clew eval init` writes a commented template for your own questions"
-        ) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"cannot read {path}: {error}", hint=f"the file must be UTF-8 text, {_SHAPE}") from error
-    questions = [
-        _question(line, f"{path}:{number}")
-        for number, line in enumerate(text.split("\n"), 1)
-        if line.strip() and not line.lstrip().startswith("#")
-    ]
-    if not questions:
-        raise UsageError(f"{path} holds no question", hint=_SHAPE)
-    return questions
-
-
-def _question(line: str, where: str) -> _Question:
-    try:
-        parsed: object = json.loads(line)
-    except ValueError as error:
-        raise UsageError(f"{where} is not JSON: {error}", hint=_SHAPE) from error
-    if not isinstance(parsed, dict):
-        raise UsageError(f"{where} is not a JSON object", hint=_SHAPE)
-    row = cast("dict[str, Any]", parsed)
-    query, ideal, explicit = row.get("query"), row.get("ideal"), row.get("explicit", False)
-    if not isinstance(query, str) or not query.strip():
-        raise UsageError(f'{where}: "query" must be the text of a question', hint=_SHAPE)
+def _question(where: str, row: dict[str, Any]) -> _Question:
+    query, ideal, explicit = text_of(row, where, "query", _SHAPE), row.get("ideal"), row.get("explicit", False)
     if ideal not in tuple(Mode):
         raise UsageError(f'{where}: "ideal" must be one of {", ".join(Mode)}, not {ideal!r}', hint=_SHAPE)
     if not isinstance(explicit, bool):
