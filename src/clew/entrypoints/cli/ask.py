@@ -20,7 +20,7 @@ from clew.core.context.fragment import Exchange
 from clew.core.context.mode import Mode
 from clew.core.ports import Model
 from clew.entrypoints.cli.progress import bar
-from clew.entrypoints.cli.style import apply_color, harmless, pale
+from clew.entrypoints.cli.style import apply_color, aside, harmless, pale
 from clew.entrypoints.cli.texts import INTERRUPTED, say
 from clew.errors import ModelError, StoreError, StoreTooNew, UsageError
 from clew.services.ask import Answer, Threads, earlier, keep, stream_answer
@@ -90,9 +90,9 @@ def ask(preview: bool, debug: bool, verbose: bool, quiet: bool, **given: Any) ->
         gathered = _gather(app, wish, earlier(store, app.workspace.id, thread) if store else ())
         _notices(app, *(store.notices if store else ()), *gathered.notices)
         if not quiet and not as_json:
-            click.echo(pale(gathered.snapshot.report.one_line(language, gathered.reason)), err=True)
+            aside(pale(gathered.snapshot.report.one_line(language, gathered.reason)))
         if debug:
-            click.echo(gathered.snapshot.text(), err=as_json or not preview)
+            (click.echo if preview and not as_json else aside)(gathered.snapshot.text())
         if preview:
             _preview(gathered, language, as_json=as_json, quiet=debug)
             return
@@ -103,7 +103,7 @@ def ask(preview: bool, debug: bool, verbose: bool, quiet: bool, **given: Any) ->
                 keep(store, app.workspace.id, thread, wish.question, gathered, answer, datetime.now().astimezone())
             except StoreError as error:
                 # The answer is there; that it is forgotten must not make it a failure.
-                click.echo(say("note", language) + say("ask.not-kept", language, error), err=True)
+                aside(say("note", language) + say("ask.not-kept", language, error))
     _close(gathered, answer, stopped, language, as_json=as_json, verbose=verbose)
 
 
@@ -127,7 +127,7 @@ def context(**given: Any) -> None:
         click.echo(json.dumps({"prompt": gathered.snapshot.text(), "messages": messages, "report": report.to_json()},
                               ensure_ascii=False))  # fmt: skip
         return
-    click.echo(pale(report.one_line(app.language, gathered.reason)), err=True)
+    aside(pale(report.one_line(app.language, gathered.reason)))
     click.echo(gathered.snapshot.text())
 
 
@@ -160,7 +160,7 @@ def _history(app: App) -> Iterator[ExchangeStore | None]:
     except StoreTooNew:
         raise
     except StoreError as error:
-        click.echo(say("note", app.language) + say("ask.not-kept", app.language, error), err=True)
+        aside(say("note", app.language) + say("ask.not-kept", app.language, error))
         yield None
         return
     with store:
@@ -176,7 +176,7 @@ def _thread(app: App, store: ExchangeStore | None, *, new: bool) -> str:
 
 def _notices(app: App, *notices: str) -> None:
     for notice in (*app.loaded.notices, *notices):
-        click.echo(say("note", app.language) + notice, err=True)
+        aside(say("note", app.language) + notice)
 
 
 def _stream(
@@ -215,9 +215,9 @@ def _piped(language: str, *, asked: bool, named: bool) -> BinaryIO | None:
     if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
         return None
     if not select.select([descriptor], [], [], _QUIET_WAIT)[0]:
-        click.echo(say("note", language) + say("ask.waiting", language), err=True)
+        aside(say("note", language) + say("ask.waiting", language))
         if not select.select([descriptor], [], [], _PATIENCE if asked else None)[0]:
-            click.echo(say("note", language) + say("ask.silent", language, f"{_PATIENCE:.0f}"), err=True)
+            aside(say("note", language) + say("ask.silent", language, f"{_PATIENCE:.0f}"))
             return None
     return sys.stdin.buffer if sys.stdin.buffer.peek(1) else None
 
@@ -264,15 +264,15 @@ def _close(
         click.echo(say(missing, language))
     if verbose:
         for line in report_lines(gathered, language):
-            click.echo(line, err=True)
+            aside(line)
         if answer.usage is not None:
             usage = answer.usage
             numbers = ("?" if one is None else one for one in (usage.input, usage.cached, usage.output))
-            click.echo(say("ask.usage", language, *numbers), err=True)
+            aside(say("ask.usage", language, *numbers))
     if not answer.model and answer.text and not as_json:
-        click.echo(say("note", language) + say("ask.no-model", language), err=True)
+        aside(say("note", language) + say("ask.no-model", language))
     if isinstance(stopped, KeyboardInterrupt) and answer.text:
-        click.echo(say("ask.partial", language), err=True)
+        aside(say("ask.partial", language))
         raise click.exceptions.Exit(INTERRUPTED)
     if stopped is not None:
         raise stopped

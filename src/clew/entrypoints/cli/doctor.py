@@ -13,7 +13,7 @@ import click
 
 from clew.adapters.models.catalogue import Catalogue
 from clew.app import App
-from clew.entrypoints.cli.style import apply_color, pale
+from clew.entrypoints.cli.style import apply_color, aside, pale
 from clew.entrypoints.cli.texts import say
 from clew.errors import ClewError
 from clew.services.doctor import Finding, examine, models
@@ -47,7 +47,7 @@ def doctor(as_json: bool) -> None:
             json.dumps({"ok": not counts["fail"], "findings": [asdict(one) for one in found]}, ensure_ascii=False)
         )
     else:
-        click.echo(say("doctor.summary", language, counts["ok"], counts["warn"], counts["fail"]), err=True)
+        aside(say("doctor.summary", language, counts["ok"], counts["warn"], counts["fail"]))
     if counts["fail"]:
         click.get_current_context().exit(1)
 

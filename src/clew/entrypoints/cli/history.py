@@ -12,7 +12,7 @@ import click
 from clew.app import App
 from clew.core.context.fragment import Exchange
 from clew.core.text.printable import printable
-from clew.entrypoints.cli.style import apply_color, pale
+from clew.entrypoints.cli.style import apply_color, aside, pale
 from clew.entrypoints.cli.texts import say
 from clew.errors import NotFound, UsageError
 from clew.services.ask import Threads
@@ -66,9 +66,9 @@ def history(ctx: click.Context, everything: bool, anchors: bool, as_json: bool) 
             click.echo(_line(one))
     if not found:
         missing = "history.no-anchors" if anchors else "history.empty-all" if everything else "history.empty"
-        click.echo(say(missing, language), err=True)
+        aside(say(missing, language))
     if others:
-        click.echo(say("history.others", language, others), err=True)
+        aside(say("history.others", language, others))
 
 
 @history.command()
@@ -131,7 +131,7 @@ def _removed(app: App, count: int, as_json: bool) -> None:
 
 def _tell(app: App, store: ExchangeStore) -> None:
     for notice in (*app.loaded.notices, *store.notices):
-        click.echo(say("note", app.language) + notice, err=True)
+        aside(say("note", app.language) + notice)
 
 
 def _current(app: App, store: ExchangeStore) -> str:

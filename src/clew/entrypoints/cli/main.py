@@ -37,6 +37,10 @@ COMMANDS = {
 CLOSED_PIPE = 141
 
 
+class ClosedPipe(Exception):
+    """Whoever read our output has gone."""
+
+
 class LazyGroup(click.Group):
     """A group that knows its commands by name and loads the one that is used."""
 
@@ -51,6 +55,13 @@ class LazyGroup(click.Group):
         module, attribute, _ = COMMANDS[cmd_name]
         command: click.Command = getattr(importlib.import_module(module), attribute)
         return command
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command. A closed pipe is raised as ClosedPipe, which click gives no status of its own."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise ClosedPipe from error
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Names of commands from COMMANDS alone: completion must not load every module."""
@@ -121,8 +132,6 @@ def _run(wanted: list[str]) -> int:
     try:
         cli.main(args=wanted, prog_name="clew", standalone_mode=False)
     except SystemExit as stop:
-        if isinstance(stop.__context__, OSError):  # click has turned a closed pipe into this
-            return _unwritten(stop.__context__, wanted)
         return stop.code if isinstance(stop.code, int) else 1
     except click.exceptions.Exit as stop:
         return stop.exit_code
@@ -142,6 +151,9 @@ def _run(wanted: list[str]) -> int:
     except MemoryError:
         tell("out of memory", "attach less, or lower max_tokens", wanted, "OutOfMemory")
         return 1
+    except ClosedPipe:
+        _drop_output()
+        return CLOSED_PIPE
     except OSError as error:
         return _unwritten(error, wanted)
     except Exception as error:

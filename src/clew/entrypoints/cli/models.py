@@ -9,7 +9,7 @@ import click
 
 from clew.adapters.models.catalogue import ModelStatus
 from clew.app import App
-from clew.entrypoints.cli.style import apply_color, pale
+from clew.entrypoints.cli.style import apply_color, aside, pale
 from clew.entrypoints.cli.texts import say
 
 _MOST_NAMES = 20
@@ -53,7 +53,7 @@ def models(as_json: bool) -> None:
             click.echo(f"    ollama:{name}")
     name = chosen.value or say("models.none", language)
     click.echo(f"* {name}  {pale('(' + say('models.default', language, chosen.origin) + ')')}")
-    click.echo(say("models.choose", language, user_file), err=True)
+    aside(say("models.choose", language, user_file))
 
 
 def is_default(state: ModelStatus, chosen: str) -> bool:

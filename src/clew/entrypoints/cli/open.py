@@ -10,7 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from clew.app import App
-from clew.entrypoints.cli.style import apply_color, harmless, pale
+from clew.entrypoints.cli.style import apply_color, aside, harmless, pale
 from clew.entrypoints.cli.texts import say
 from clew.services.references import GIT_REFERENCES, Opened, open_reference
 
@@ -49,7 +49,7 @@ def open_(ref: str, as_json: bool) -> None:
             exchanges = store.list(app.workspace.id)
     opened = open_reference(ref, app.place, exchanges)
     if opened.redacted:
-        click.echo(say("note", app.language) + say("open.redacted", app.language, opened.redacted), err=True)
+        aside(say("note", app.language) + say("open.redacted", app.language, opened.redacted))
     if as_json:
         click.echo(json.dumps(asdict(opened), ensure_ascii=False))
     elif opened.first and sys.stdout.isatty():

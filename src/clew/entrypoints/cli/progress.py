@@ -7,6 +7,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 
+from clew.entrypoints.cli.texts import say
+
 _AFTER = 0.5
 
 
@@ -16,7 +18,7 @@ def bar(language: str, text: str = "") -> Iterator[Callable[[int, int], None] | 
 
     `text` has two places for numbers: done, and in all.
     """
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
     began, shown = time.monotonic(), False
@@ -25,7 +27,8 @@ def bar(language: str, text: str = "") -> Iterator[Callable[[int, int], None] | 
         nonlocal shown
         if time.monotonic() - began >= _AFTER:
             shown = True
-            sys.stderr.write(f"\r\x1b[2K{(text or _TEXT[language]).format(done, total)}")
+            said = text.format(done, total) if text else say("progress.indexing", language, done, total)
+            sys.stderr.write(f"\r\x1b[2K{said}")
             sys.stderr.flush()
 
     try:

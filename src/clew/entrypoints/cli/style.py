@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import sys
 from typing import TextIO
@@ -23,11 +24,11 @@ def apply_color(app: App) -> None:
         context.color = True if wanted == "always" else False if wanted == "never" or dumb else None
 
 
-def shows_color(stream: TextIO) -> bool:
+def shows_color(stream: TextIO | None) -> bool:
     """Whether codes may be written to a stream when no setting is known, as for an error of the settings."""
     environ = environment()
     plain = environ.get("NO_COLOR") or environ.get("TERM") == "dumb" or environ.get("CLEW_COLOR") == "never"
-    return not plain and (environ.get("CLEW_COLOR") == "always" or stream.isatty())
+    return not plain and (environ.get("CLEW_COLOR") == "always" or (stream is not None and stream.isatty()))
 
 
 def pale(text: str) -> str:
@@ -43,3 +44,9 @@ def error_color() -> bool:
 def harmless(text: str) -> str:
     """`text` as it may go to a terminal: nothing in a file or an answer can steer it. In a pipe it stays as it is."""
     return _STEERS.sub("\ufffd", text) if sys.stdout is not None and sys.stdout.isatty() else text
+
+
+def aside(text: str) -> None:
+    """Print to stderr what is not the answer. Where nobody can take it, the answer is not held up."""
+    with contextlib.suppress(OSError):
+        click.echo(text, err=True)
