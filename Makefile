@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 ARGS ?=
-Q ?= How is it decided which files of a repository go into the context?
+Q ?= What happens when the explicit context exceeds the token budget?
 # A question may hold `$`: take it as it was given, and let the shell read it from the environment.
 override Q := $(value Q)
 export Q
