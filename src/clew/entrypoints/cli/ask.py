@@ -10,7 +10,8 @@ import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
-from typing import Any, BinaryIO
+from io import BufferedReader
+from typing import Any, BinaryIO, cast
 
 import click
 from click.shell_completion import CompletionItem
@@ -219,7 +220,8 @@ def _piped(language: str, *, asked: bool, named: bool) -> BinaryIO | None:
         if not select.select([descriptor], [], [], _PATIENCE if asked else None)[0]:
             aside(say("note", language) + say("ask.silent", language, f"{_PATIENCE:.0f}"))
             return None
-    return sys.stdin.buffer if sys.stdin.buffer.peek(1) else None
+    stdin = cast("BufferedReader", sys.stdin.buffer)
+    return stdin if stdin.peek(1) else None
 
 
 def _preview(gathered: Gathered, language: str, *, as_json: bool, quiet: bool) -> None:
