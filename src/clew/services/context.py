@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -29,9 +30,11 @@ from clew.core.context.style import choose_style, language, sentence
 from clew.core.ports import Tree
 from clew.core.text.printable import printable
 from clew.core.text.redact import is_secret_path
+from clew.errors import StoreError
 from clew.services.code_index import Freshened, Progress, freshen
 from clew.services.passages import read_lines, related_fragments
 from clew.services.relevance import Finder, Related, load_glossary, load_ranking
+from clew.stores.index import remove
 
 LEAST_PROBABILITY = 0.35
 """Below this chance that anything here answers, Clew says that nothing here matches."""
@@ -111,9 +114,18 @@ def gather(
     ).attach()  # fmt: skip
     if not wish.context and wish.mode is None:
         return _without_context(wish, attached)
-    freshened = freshen(place.index, tree, place.git, progress, place.watcher)
-    with freshened.index:
-        return gather_from(freshened, wish, place, exchanges, clock, attached)
+    try:
+        freshened = freshen(place.index, tree, place.git, progress, place.watcher)
+        with freshened.index:
+            return gather_from(freshened, wish, place, exchanges, clock, attached)
+    except sqlite3.OperationalError as error:
+        raise StoreError(f"the index {place.index}: {error}", hint="try again, or run `clew index rebuild`") from error
+    except sqlite3.DatabaseError:
+        # Damage shows only where a page is read.
+        remove(place.index)
+        freshened = freshen(place.index, tree, place.git, progress)
+        with freshened.index:
+            return gather_from(freshened, wish, place, exchanges, clock, attached)
 
 
 def _without_context(wish: Wish, attached: Attached) -> Gathered:
