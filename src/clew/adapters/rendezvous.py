@@ -46,7 +46,7 @@ class Reply:
 
 
 def ask_watcher(path: Path, request: Request, patience: float = PATIENCE) -> Reply | None:
-    """The watcher's answer; None where none listens, or none of use comes in time. Costs one look where there is none."""
+    """The watcher's answer; None where none listens, or none of use comes in time. Cheap where there is none."""
     try:
         connection, token = _connected(path, patience)
     except (OSError, ValueError):
@@ -65,7 +65,7 @@ def ask_watcher(path: Path, request: Request, patience: float = PATIENCE) -> Rep
 
 
 class Listener:
-    """The watcher's end. Only one listens at a path; made by `listen`, ended by `close`, which leaves nothing behind."""
+    """The watcher's end. Only one listens at a path; made by `listen`, ended by `close`, which leaves nothing."""
 
     def __init__(self, path: Path, lock: int, listening: socket.socket, token: str) -> None:
         self.path = path

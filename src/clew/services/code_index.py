@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -16,10 +17,13 @@ from clew.adapters.home import Home
 from clew.adapters.rendezvous import Request, ask_watcher
 from clew.adapters.sources.files import WorkTree
 from clew.core.ports import Entry, Tree
-from clew.stores.index import CodeIndex, Commit, Refreshed
+from clew.errors import StoreBusy, StoreError
+from clew.stores.index import CodeIndex, Commit, Refreshed, is_current, remove
 
 HISTORY = 2000
 """Commits of the history that vote for files."""
+IN_MEMORY = Path(":memory:")
+"""SQLite's name for a database without a file."""
 MOST_PATHS = 40
 """A commit that touches more paths says nothing about any of them."""
 
@@ -98,7 +102,27 @@ def freshen(
     """The index of a work tree, brought up to date with its files and its history.
 
     Where a watcher listens at `watcher`, it is asked first; without a good answer the files are looked at one by one.
+    A damaged index is made anew. Where none can be written, one in memory serves this question, and `notice` says so.
+    Raises StoreBusy.
     """
+    try:
+        return _freshened(path, tree, git, progress, watcher)
+    except StoreBusy:
+        raise
+    except sqlite3.DatabaseError as error:
+        if not isinstance(error, sqlite3.OperationalError):
+            remove(path)
+            return _freshened(path, tree, git, progress, None)
+        cause = str(error)
+    except StoreError as error:
+        cause = str(error)
+    found = _freshened(IN_MEMORY, tree, git, progress, None)
+    return replace(found, notice=f"the index could not be kept, and this took longer for it: {cause}")
+
+
+def _freshened(
+    path: Path, tree: WorkTree, git: Git | NoRepository, progress: Progress | None, watcher: Path | None
+) -> Freshened:
     index = open_index(path)
     try:
         told = _told(index, tree, watcher) if watcher is not None else None
@@ -144,3 +168,52 @@ def _commits(git: Git, revision: str) -> Iterator[Commit]:
     for one in git.commits(HISTORY, revision, merges=False, most_files=MOST_PATHS + 1):
         paths = one.files if len(one.files) <= MOST_PATHS else ()
         yield Commit(one.id, int(datetime.fromisoformat(one.at).timestamp()), f"{one.subject}\n{one.body}", paths)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexStatus:
+    """What is known about one index. Looking changes nothing."""
+
+    path: str
+    exists: bool
+    files: int = 0
+    chunks: int = 0
+    symbols: int = 0
+    commits: int = 0
+    size: int = 0
+    """Bytes, with side files."""
+    written: float = 0.0
+    """Seconds since the epoch."""
+    stale: int = 0
+    """Files that are new or changed since."""
+    gone: int = 0
+    fresh: bool = False
+    """The index mirrors the files and the history as they are now."""
+    watched: bool = False
+
+    def to_json(self) -> dict[str, object]:
+        """All of it, as plain values."""
+        return {**asdict(self), "folder": os.path.dirname(self.path)}
+
+
+def index_status(path: Path, tree: WorkTree, git: Git | NoRepository, watcher: Path | None = None) -> IndexStatus:
+    """Compare an index with its tree. An index of another format counts as none. Raises StoreError."""
+    if not path.is_file() or not is_current(path, VARIANT):
+        return IndexStatus(str(path), False)
+    with open_index(path) as index:
+        counts = index.counts()
+        stale, gone = index.difference(tree)
+        head = (git.head().commit or "") if isinstance(git, Git) else ""
+        fresh = not stale and not gone and index.head() == head
+    told = ask_watcher(watcher, sync_request(tree)) if watcher is not None else None
+    sides = [path.with_name(path.name + side) for side in ("", "-wal", "-shm")]
+    found = [side.stat() for side in sides if side.exists()]
+    return IndexStatus(
+        str(path), True, **counts, size=sum(one.st_size for one in found),
+        written=max(one.st_mtime for one in found[:2]), stale=stale, gone=gone, fresh=fresh, watched=told is not None,
+    )  # fmt: skip
+
+
+def remove_all(home: Home) -> int:
+    """Delete every code index; the number of bytes freed."""
+    return sum(remove(path) for path in sorted(index_folder(home).glob("*.db")))

@@ -198,6 +198,13 @@ class CodeIndex:
             self._db.execute("insert or replace into meta (key, value) values ('digest', ?)", (digest.hexdigest(),))
         return read, changed, len(gone)
 
+    def difference(self, tree: Tree) -> tuple[int, int]:
+        """Numbers of files of `tree` that are new or changed since the last refresh, and of those that are gone."""
+        entries = {entry.path: entry for entry in tree.entries()}
+        known = dict[str, str](self._db.execute("select path, stamp from files"))
+        stale = sum(known.get(path) != entry.stamp for path, entry in entries.items())
+        return stale, len(known.keys() - entries.keys())
+
     def digest(self) -> str:
         """Digest of the tree that was mirrored last; empty before the first refresh."""
         row = self._db.execute("select value from meta where key = 'digest'").fetchone()
@@ -468,6 +475,19 @@ def remove(path: Path) -> int:
             freed += file.stat().st_size
             file.unlink()
     return freed
+
+
+def is_current(path: Path, variant: str) -> bool:
+    """Whether there is an index of this format and variant at `path`. Changes nothing."""
+    try:
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+        try:
+            row = connection.execute("select value from meta where key = 'variant'").fetchone()
+        finally:
+            connection.close()
+    except sqlite3.Error:
+        return False
+    return row is not None and row[0] == f"{FORMAT}:{variant}"
 
 
 def decode(content: bytes) -> str | None:

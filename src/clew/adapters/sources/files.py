@@ -19,6 +19,7 @@ MOST_VISITED = 400_000
 """Directory entries looked at before the walk stops."""
 MOST_IGNORE_BYTES = 256 * 1024
 _IGNORE_NAMES = (".gitignore", ".ignore", ".clewignore")
+_DECIDING = frozenset({*_IGNORE_NAMES, ".git", "pyvenv.cfg"})
 _NEVER = frozenset({".git", ".hg", ".svn", ".jj", "__pycache__", "node_modules", ".venv", ".tox", ".nox", ".mypy_cache",
                     ".pytest_cache", ".ruff_cache", ".hypothesis", ".idea", ".gradle", ".terraform", ".DS_Store"})  # fmt: skip
 
@@ -58,7 +59,7 @@ class WorkTree:
             except OSError:
                 continue
             names = {entry.name for entry in listing}
-            if folder and is_repository and ".git" in names or folder and "pyvenv.cfg" in names:
+            if (folder and is_repository and ".git" in names) or (folder and "pyvenv.cfg" in names):
                 continue
             rules = self._extended(folder, inherited, names)
             for entry in listing:
@@ -108,6 +109,25 @@ class WorkTree:
         except (OSError, ValueError):
             return None
         return stamp(status) if stat.S_ISREG(status.st_mode) else None
+
+    def entry(self, path: str) -> Entry | None:
+        """One file as it is now, whatever the rules say; None where it is gone or no regular file."""
+        try:
+            status = os.lstat(self.root / path)
+        except (OSError, ValueError):
+            return None
+        return Entry(path, status.st_size, stamp(status), status.st_mtime) if stat.S_ISREG(status.st_mode) else None
+
+    @staticmethod
+    def decides(path: str) -> bool:
+        """Whether a file of this name has a say in which other files belong to the tree."""
+        return path.rpartition("/")[2] in _DECIDING or path == ".git/info/exclude"
+
+    def outside(self, path: str) -> bool:
+        """Whether nothing at this path can matter: it lies below a folder that is never entered."""
+        if self.decides(path) or path == ".git/info":
+            return False
+        return not _NEVER.isdisjoint(path.split("/"))
 
     def _top_rules(self) -> tuple[_Rules, ...]:
         rules: list[_Rules] = []
