@@ -12,7 +12,7 @@ from clew.adapters import chunker
 from clew.adapters.rendezvous import Listener, Reply, Request, listen
 from clew.adapters.sources.files import WorkTree
 from clew.adapters.sources.watch import Events, WatchedTree
-from clew.errors import Refused, StoreError
+from clew.errors import Refused, StoreBusy, StoreError
 from clew.services.code_index import VARIANT, open_index
 from clew.stores.index import CodeIndex, Refreshed
 
@@ -46,6 +46,10 @@ class Watcher:
         self._events: Events | None = None
         self._index: CodeIndex | None = None
         self._opened: os.stat_result | None = None
+        self._folder: os.stat_result | None = None
+        self._why = ""
+        """Why no events come, as it was said."""
+        self._marks = socket.with_suffix(".marks")
         self._listener = _listening(socket)
         self._checked = self._tried = time.monotonic()
 
@@ -57,10 +61,10 @@ class Watcher:
 
     def close(self) -> None:
         """Stop. Nothing is left behind. Safe to call twice."""
-        self._listener.close()
         if self._events is not None:
             self._events.close()
             self._events = None
+        self._listener.close()
         if self._index is not None:
             self._index.close()
             self._index = None
@@ -74,23 +78,32 @@ class Watcher:
             if asked is not None:
                 connection, request = asked
                 self._listener.reply(connection, self._synced(request))
-            self._look_round()
+            try:
+                self._look_round()
+            except StoreBusy:
+                self._checked = time.monotonic() - CHECK
 
     # -- events
 
     def _start_events(self) -> None:
         self._tried = time.monotonic()
         try:
-            self._events = Events(self._root)
+            self._folder = self._root.stat()
+            self._events = Events(self._root, self._marks)
         except OSError as error:
             self._events = None
-            self._say("no-events", str(error), None)
+            if self._why != str(error):
+                self._why = str(error)
+                self._say("no-events", str(error), None)
+        else:
+            self._why = ""
 
     def _lose_events(self, why: str) -> None:
         if self._events is not None:
             self._events.close()
             self._events = None
             self._tried = time.monotonic()
+            self._why = why
             self._say("no-events", why, None)
 
     def _look_round(self) -> None:
@@ -115,7 +128,11 @@ class Watcher:
     def _trouble(self, events: Events) -> str:
         if events.failed:
             return events.failed
-        return "" if self._root.is_dir() else f"{self._root} is gone"
+        try:
+            same = self._folder is not None and os.path.samestat(self._folder, self._root.stat())
+        except OSError:
+            return f"{self._root} is gone"
+        return "" if same else f"{self._root} is another folder now"
 
     def _report(self, refreshed: Refreshed) -> None:
         if refreshed.changed or refreshed.gone:

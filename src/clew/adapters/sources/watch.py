@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,10 +27,15 @@ class Events:
     whoever waits for it knows that nothing before it is outstanding. Nothing is written below `root`.
     """
 
-    def __init__(self, root: Path) -> None:
-        """Raises OSError where the system gives no events: no such folder, its limit of watches reached."""
+    def __init__(self, root: Path, marks: Path) -> None:
+        """`marks` is the folder of its own, made here.
+
+        Raises OSError where the system gives no events: no such folder, its limit of watches reached.
+        """
+        shutil.rmtree(marks, ignore_errors=True)
+        marks.mkdir(mode=0o700)
         # Real paths: events carry them.
-        self._marks = Path(os.path.realpath(tempfile.mkdtemp(prefix="clew-watch-")))
+        self._marks = Path(os.path.realpath(marks))
         try:
             self._notify = RustNotify([str(root), str(self._marks)], False, False, 300, True, True)
         except BaseException as error:
