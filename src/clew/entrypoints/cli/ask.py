@@ -21,7 +21,7 @@ from clew.core.context.fragment import Exchange
 from clew.core.context.mode import Mode
 from clew.core.ports import Model
 from clew.entrypoints.cli.progress import bar
-from clew.entrypoints.cli.style import apply_color, aside, harmless, pale
+from clew.entrypoints.cli.style import apply_color, aside, data, pale
 from clew.entrypoints.cli.texts import INTERRUPTED, say
 from clew.errors import ModelError, StoreError, StoreTooNew, UsageError
 from clew.services.ask import Answer, Threads, earlier, keep, stream_answer
@@ -93,7 +93,7 @@ def ask(preview: bool, debug: bool, verbose: bool, quiet: bool, **given: Any) ->
         if not quiet and not as_json:
             aside(pale(gathered.snapshot.report.one_line(language, gathered.reason)))
         if debug:
-            (click.echo if preview and not as_json else aside)(gathered.snapshot.text())
+            (data if preview and not as_json else aside)(gathered.snapshot.text())
         if preview:
             _preview(gathered, language, as_json=as_json, quiet=debug)
             return
@@ -129,7 +129,7 @@ def context(**given: Any) -> None:
                               ensure_ascii=False))  # fmt: skip
         return
     aside(pale(report.one_line(app.language, gathered.reason)))
-    click.echo(gathered.snapshot.text())
+    data(gathered.snapshot.text())
 
 
 def _prepared(given: dict[str, Any]) -> tuple[App, Wish, Model | None]:
@@ -188,7 +188,7 @@ def _stream(
     try:
         for piece in stream_answer(gathered, model, answer, limit):
             if not as_json:
-                click.echo(harmless(piece), nl=False)
+                data(piece, nl=False)
     except (ModelError, KeyboardInterrupt) as error:
         stopped = error
     if answer.text and not answer.text.endswith("\n") and not as_json:

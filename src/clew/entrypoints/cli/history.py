@@ -12,7 +12,7 @@ import click
 from clew.app import App
 from clew.core.context.fragment import Exchange
 from clew.core.text.printable import printable
-from clew.entrypoints.cli.style import apply_color, aside, pale
+from clew.entrypoints.cli.style import apply_color, aside, harmless, pale
 from clew.entrypoints.cli.texts import say
 from clew.errors import NotFound, UsageError
 from clew.services.ask import Threads
@@ -159,7 +159,7 @@ def _line(one: Exchange) -> str:
 def _whole(one: Exchange) -> str:
     head = pale(f"exchange:{one.id} · {one.at} · {one.mode}{' · ⚓' if one.anchor else ''}")
     refs = "\n" + pale("\n".join(f"- {printable(ref)}" for ref in one.refs)) if one.refs else ""
-    return f"{head}\n{click.style(one.question, bold=True)}\n\n{one.answer}{refs}"
+    return f"{head}\n{click.style(harmless(one.question), bold=True)}\n\n{harmless(one.answer)}{refs}"
 
 
 def _no_exchange(number: int) -> NotFound:

@@ -10,7 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from clew.app import App
-from clew.entrypoints.cli.style import apply_color, aside, harmless, pale
+from clew.entrypoints.cli.style import apply_color, aside, data, harmless, pale
 from clew.entrypoints.cli.texts import say
 from clew.services.references import GIT_REFERENCES, Opened, open_reference
 
@@ -55,7 +55,7 @@ def open_(ref: str, as_json: bool) -> None:
     elif opened.first and sys.stdout.isatty():
         click.echo(_numbered(opened))
     else:
-        click.echo(harmless(opened.text))
+        data(opened.text)
 
 
 def _numbered(opened: Opened) -> str:

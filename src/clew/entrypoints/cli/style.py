@@ -50,3 +50,8 @@ def aside(text: str) -> None:
     """Print to stderr what is not the answer. Where nobody can take it, the answer is not held up."""
     with contextlib.suppress(OSError):
         click.echo(text, err=True)
+
+
+def data(text: str, *, nl: bool = True) -> None:
+    """Print data: in a pipe every byte as it is, on a terminal nothing that steers it."""
+    click.echo(harmless(text), nl=nl, color=True)

@@ -12,7 +12,6 @@ TEXTS: dict[str, tuple[str, str]] = {
     "note": ("note: ", "说明："),
     "interrupted": ("interrupted", "已中断"),
     "ask.partial": ("interrupted: what came so far was kept", "已中断：已收到的部分已保存"),
-    "see.help": ("`{} --help`", "`{} --help`"),
     # -- ask
     "ask.no-model": (
         "no model is configured: these are the best passages. Set one with CLEW_MODEL=provider:name (`clew models`)",
@@ -66,8 +65,6 @@ TEXTS: dict[str, tuple[str, str]] = {
         "用 --model provider:name、CLEW_MODEL=provider:name 或 {} 中的 `model:` 选择模型",
     ),
     # -- config, init
-    "config.files": ("read: {}", "已读取：{}"),
-    "config.no-files": ("no configuration file; `clew init` writes one", "没有配置文件；`clew init` 会写一个"),
     "config.project": ("project", "项目"),
     "config.user": ("user", "用户"),
     "config.missing": ("not there", "不存在"),

@@ -1,0 +1,98 @@
+"""Runs the real command in a process of its own, as a user would, in folders that a test makes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ARGV = (sys.executable, "-m", "clew")
+
+HARBOUR = {
+    "README.md": "# Harbour\n\nBooks berths for ships. Start it with `make run`.\n",
+    "src/retry.py": (
+        '"""Retries of requests that failed."""\n\n\n'
+        "def retry_with_backoff(call, attempts=5, timeout=30.0):\n"
+        '    """Call again after a failure, with a delay that doubles, until the timeout is over."""\n'
+        "    for attempt in range(attempts):\n"
+        "        delay = 2**attempt\n"
+        "        yield delay\n"
+    ),
+    "src/berths.py": (
+        '"""Which berth is free."""\n\n\ndef free_berths(harbour, ship):\n'
+        '    """Berths that are long and deep enough for the ship."""\n'
+        "    return [berth for berth in harbour.berths if berth.length >= ship.length]\n"
+    ),
+    "docs/deploy.md": "# Deployment\n\nThe service runs in two zones. Roll back with `make rollback`.\n",
+    "docs/重试机制.md": "# 重试机制\n\n请求超时后会重试，最多五次，每次等待的时间加倍。\n",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """How a command ended."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """Standard output, read."""
+        return json.loads(self.out)
+
+
+def clew(
+    *arguments: str | os.PathLike[str],
+    cwd: Path,
+    stdin: str | bytes = b"",
+    env: Mapping[str, str | None] | None = None,
+    timeout: float = 120,
+    **more: Any,
+) -> Done:
+    """Run `clew ARGUMENTS` and wait. `env` is laid over the environment of the test; None takes a name out."""
+    done = subprocess.run(
+        [*ARGV, *map(os.fspath, arguments)],
+        cwd=cwd,
+        input=stdin.encode() if isinstance(stdin, str) else stdin,
+        env=environ(env or {}),
+        capture_output=True,
+        timeout=timeout,
+        check=False,
+        **more,
+    )
+    return Done(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
+
+
+def environ(changes: Mapping[str, str | None]) -> dict[str, str]:
+    """The environment of the test with changes."""
+    kept = {name: value for name, value in os.environ.items() if changes.get(name, "") is not None}
+    return kept | {name: value for name, value in changes.items() if value is not None}
+
+
+def write(root: Path, files: Mapping[str, str | bytes]) -> Path:
+    """Make the files below a folder."""
+    for name, content in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return root
+
+
+def commit(root: Path, message: str = "Book berths") -> str:
+    """Put a folder under git, all of it in one commit. Its hash."""
+    for arguments in (("init", "-q", "-b", "main"), ("add", "-A"), ("commit", "-q", "--allow-empty", "-m", message)):
+        subprocess.run(["git", *arguments], cwd=root, check=True, capture_output=True)
+    done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=root, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def script(path: Path, *replies: str | dict[str, object]) -> str:
+    """A scripted model; give the result to --model."""
+    path.write_text(json.dumps({"replies": list(replies)}), encoding="utf-8")
+    return f"scripted:{path}"
