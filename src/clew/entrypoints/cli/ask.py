@@ -44,22 +44,25 @@ def _files(_ctx: click.Context, _parameter: click.Parameter, start: str) -> list
 
 
 def _options(command: Callable[..., None]) -> Callable[..., None]:
-    """Options that both commands share."""
-    for option in (
-        click.argument("question", required=False),
-        click.argument("files", nargs=-1, metavar="[FILE]...", shell_complete=_files),
-        click.option("--no-context", is_flag=True, help="Gather no context; attached files still go along."),
-        click.option("--mode", type=click.Choice([mode.value for mode in Mode]), help="Decide the mode yourself."),
-        click.option("--max-tokens", type=int, metavar="N", help="Tokens of the prompt and its answer."),
-        click.option("--style", type=click.Choice(["auto", "code", "writing", "newcomer"]), help="How to answer."),
-        click.option(
-            "--model",
-            metavar="PROVIDER:NAME",
-            shell_complete=_providers,
-            help="The model; its tokenizer counts.  [env: CLEW_MODEL]",
-        ),
-        click.option("--new", is_flag=True, help="Start afresh: earlier exchanges stay out."),
-        click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout."),
+    """Arguments and options that both commands share, in the order in which they are read."""
+    # A decorator that is applied later stands further in front.
+    for option in reversed(
+        (
+            click.argument("question", required=False),
+            click.argument("files", nargs=-1, metavar="[FILE]...", shell_complete=_files),
+            click.option("--no-context", is_flag=True, help="Gather no context; attached files still go along."),
+            click.option("--mode", type=click.Choice([mode.value for mode in Mode]), help="Decide the mode yourself."),
+            click.option("--max-tokens", type=int, metavar="N", help="Tokens of the prompt and its answer."),
+            click.option("--style", type=click.Choice(["auto", "code", "writing", "newcomer"]), help="How to answer."),
+            click.option(
+                "--model",
+                metavar="PROVIDER:NAME",
+                shell_complete=_providers,
+                help="The model; its tokenizer counts.  [env: CLEW_MODEL]",
+            ),
+            click.option("--new", is_flag=True, help="Start afresh: earlier exchanges stay out."),
+            click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout."),
+        )
     ):
         command = option(command)
     return command
