@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from pathspec import GitIgnoreSpec
 
@@ -20,8 +22,10 @@ MOST_VISITED = 400_000
 MOST_IGNORE_BYTES = 256 * 1024
 _IGNORE_NAMES = (".gitignore", ".ignore", ".clewignore")
 _DECIDING = frozenset({*_IGNORE_NAMES, ".git", "pyvenv.cfg"})
-_NEVER = frozenset({".git", ".hg", ".svn", ".jj", "__pycache__", "node_modules", ".venv", ".tox", ".nox", ".mypy_cache",
-                    ".pytest_cache", ".ruff_cache", ".hypothesis", ".idea", ".gradle", ".terraform", ".DS_Store"})  # fmt: skip
+_NEVER = frozenset({
+    ".git", ".hg", ".svn", ".jj", "__pycache__", "node_modules", ".venv", ".tox", ".nox", ".mypy_cache",
+    ".pytest_cache", ".ruff_cache", ".hypothesis", ".idea", ".gradle", ".terraform", ".DS_Store",
+})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +33,8 @@ class _Rules:
     """Ignore rules of one directory: paths are relative to `base`."""
 
     base: str
-    spec: GitIgnoreSpec
+    patterns: tuple[tuple[re.Pattern[str], bool], ...]
+    """Each with whether it ignores; the last line of the file comes first."""
 
 
 class WorkTree:
@@ -97,9 +102,10 @@ class WorkTree:
             raise NotFound(f"`{path}` is gone") from error
         except OSError as error:
             raise Refused(f"`{path}` cannot be read: {error.strerror}") from error
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            os.close(handle)
+            raise Refused(f"`{path}` is not a regular file")
         with os.fdopen(handle, "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise Refused(f"`{path}` is not a regular file")
             return file.read()
 
     def stamp(self, path: str) -> str | None:
@@ -132,18 +138,18 @@ class WorkTree:
     def _top_rules(self) -> tuple[_Rules, ...]:
         rules: list[_Rules] = []
         exclude = self.root / ".git" / "info" / "exclude"
-        if (spec := _load(exclude)) is not None:
-            rules.append(_Rules("", spec))
+        if patterns := _load(exclude):
+            rules.append(_Rules("", patterns))
         if self.ignore:
-            rules.append(_Rules("", GitIgnoreSpec.from_lines(self.ignore)))
+            rules.append(_Rules("", _patterns(self.ignore)))
         return tuple(rules)
 
     def _extended(self, folder: str, inherited: tuple[_Rules, ...], names: set[str]) -> tuple[_Rules, ...]:
         rules = inherited
         for name in _IGNORE_NAMES:
-            if name in names and (spec := _load(self.root / folder / name)) is not None:
+            if name in names and (patterns := _load(self.root / folder / name)):
                 # Configuration comes last: it has the last word over files of the repository.
-                own = _Rules(folder + "/" if folder else "", spec)
+                own = _Rules(folder + "/" if folder else "", patterns)
                 rules = (*rules[:-1], own, rules[-1]) if self.ignore and rules else (*rules, own)
         return rules
 
@@ -154,20 +160,44 @@ def stamp(status: os.stat_result) -> str:
 
 
 def ignored(path: str, rules: Sequence[_Rules]) -> bool:
-    """Whether the last rule that speaks of `path` ignores it. A directory's path ends with a slash."""
+    """Whether the last rule that speaks of `path` ignores it. A directory's path ends with a slash.
+
+    Only what a rule says of this very path counts: whoever walks has asked about the directories above it before.
+    """
     for rule in reversed(rules):
-        result = rule.spec.check_file(path[len(rule.base) :])
-        if result.include is not None:
-            return result.include
+        relative = path[len(rule.base) :]
+        for pattern, ignores in rule.patterns:
+            if (match := pattern.search(relative)) is None:
+                continue
+            if match.lastgroup is None:
+                # `a/**` takes the slash of `a/` without the group: it speaks of what is inside only.
+                speaks = match.end() < len(relative) or not relative.endswith("/")
+            else:
+                speaks = any(one.end() == len(relative) for one in pattern.finditer(relative))
+            if speaks:
+                return ignores
     return False
 
 
-def _load(path: Path) -> GitIgnoreSpec | None:
+def _patterns(lines: Sequence[str]) -> tuple[tuple[re.Pattern[str], bool], ...]:
+    """The rules of an ignore file, last first, as expressions whose only group is the slash behind a directory.
+
+    The order of `GitIgnoreSpec` itself is not used: it ranks rules for directories below others, which git does not.
+    """
+    found: list[tuple[re.Pattern[str], bool]] = []
+    # `a/**/` means the directories below `a`, not `a`.
+    meant = [f"{line.rstrip()}*/" if line.rstrip().endswith("/**/") else line for line in lines]
+    for pattern in GitIgnoreSpec.from_lines(meant).patterns:
+        expression, ignores = getattr(pattern, "regex", None), pattern.include
+        if isinstance(expression, re.Pattern) and ignores is not None:
+            found.append((cast("re.Pattern[str]", expression), ignores))
+    return tuple(reversed(found))
+
+
+def _load(path: Path) -> tuple[tuple[re.Pattern[str], bool], ...]:
     try:
         if not path.is_file() or path.stat().st_size > MOST_IGNORE_BYTES:
-            return None
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-        spec = GitIgnoreSpec.from_lines(lines)
+            return ()
+        return _patterns(path.read_text(encoding="utf-8", errors="replace").splitlines())
     except (OSError, ValueError):
-        return None
-    return spec if len(spec.patterns) else None
+        return ()
