@@ -33,7 +33,7 @@ from clew.core.text.redact import is_secret_path
 from clew.errors import StoreError
 from clew.services.code_index import Freshened, Progress, freshen
 from clew.services.passages import read_lines, related_fragments
-from clew.services.relevance import Finder, Related, load_glossary, load_ranking
+from clew.services.relevance import Finder, Related, load_glossary, load_ranking, load_thesaurus
 from clew.stores.index import remove
 
 LEAST_PROBABILITY = 0.35
@@ -167,8 +167,8 @@ def gather_from(
     found = (
         decision.mode is not Mode.RICH
         or follows
-        or related.probability >= LEAST_PROBABILITY
-        or bool(related.symbols or related.paths or decision.code == "rich.diff")
+        or (bool(related.files) and related.probability >= LEAST_PROBABILITY)
+        or bool(attached.fragments or related.symbols or related.paths or decision.code == "rich.diff")
     )
     read = read_lines(tree)
     fragments: list[Fragment] = list(attached.fragments)

@@ -121,7 +121,7 @@ class Explicit:
             if not isinstance(error, PermissionError) and not os.path.lexists(path):
                 if any(char in name for char in "*?["):
                     return self._found(name, _pattern(self._relative_pattern(name)), "the pattern matches no file")
-                raise NotFound(f"There is no file `{shown}`", hint=_near(path)) from error
+                raise NotFound(f"There is no file `{shown}`", hint=_near(path, os.path.dirname(name))) from error
             # Let the reader say what is wrong with it.
             return [_Item(path, shown, 0)]
         if stat.S_ISDIR(status.st_mode):
@@ -341,12 +341,12 @@ def _pattern(pattern: str) -> re.Pattern[str]:
         raise UsageError(f"`{printable(pattern, 200)}` is not a pattern: {error}") from error
 
 
-def _near(path: Path) -> str:
-    """The nearest name beside a path that is not there."""
+def _near(path: Path, folder: str) -> str:
+    """The nearest name beside a path that is not there, with the folder as the user wrote it."""
     try:
         with os.scandir(path.parent) as listing:
             names = [entry.name for entry, _ in zip(listing, range(2000), strict=False)]
     except (OSError, ValueError):
         return f"there is no folder `{printable(str(path.parent.name), 100)}` either"
     near = difflib.get_close_matches(path.name, names, n=1)
-    return f"did you mean `{printable(near[0], 200)}`?" if near else ""
+    return f"did you mean `{printable(os.path.join(folder, near[0]), 200)}`?" if near else ""

@@ -96,7 +96,7 @@ def ask(preview: bool, debug: bool, verbose: bool, quiet: bool, **given: Any) ->
         if not quiet and not as_json:
             aside(pale(gathered.snapshot.report.one_line(language, gathered.reason)))
         if debug:
-            (data if preview and not as_json else aside)(gathered.snapshot.text())
+            data(gathered.snapshot.text(), err=as_json or not preview)
         if preview:
             _preview(gathered, language, as_json=as_json, quiet=debug)
             return

@@ -130,7 +130,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _run(wanted: list[str]) -> int:
     """The exit status of one command."""
     try:
-        cli.main(args=wanted, prog_name="clew", standalone_mode=False)
+        # What a command ends with by `ctx.exit` comes back as a number; a command itself gives None.
+        result = cli.main(args=wanted, prog_name="clew", standalone_mode=False)
+        return result if isinstance(result, int) else 0
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 1
     except click.exceptions.Exit as stop:
@@ -158,7 +160,6 @@ def _run(wanted: list[str]) -> int:
         return _unwritten(error, wanted)
     except Exception as error:
         return _unexpected(error, wanted)
-    return 0
 
 
 def tell(message: str, hint: str, arguments: Sequence[str], code: str) -> None:

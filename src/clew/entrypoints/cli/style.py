@@ -41,9 +41,13 @@ def error_color() -> bool:
     return shows_color(sys.stderr)
 
 
-def harmless(text: str) -> str:
-    """`text` as it may go to a terminal: nothing in a file or an answer can steer it. In a pipe it stays as it is."""
-    return _STEERS.sub("\ufffd", text) if sys.stdout is not None and sys.stdout.isatty() else text
+def harmless(text: str, stream: TextIO | None = None) -> str:
+    """`text` as it may go to a terminal: nothing in a file or an answer can steer it. In a pipe it stays as it is.
+
+    `stream` is where it goes, stdout if it is not given.
+    """
+    stream = stream or sys.stdout
+    return _STEERS.sub("\ufffd", text) if stream is not None and stream.isatty() else text
 
 
 def aside(text: str) -> None:
@@ -52,6 +56,6 @@ def aside(text: str) -> None:
         click.echo(text, err=True)
 
 
-def data(text: str, *, nl: bool = True) -> None:
+def data(text: str, *, nl: bool = True, err: bool = False) -> None:
     """Print data: in a pipe every byte as it is, on a terminal nothing that steers it."""
-    click.echo(harmless(text), nl=nl, color=True)
+    click.echo(harmless(text, sys.stderr if err else None), nl=nl, err=err, color=True)
