@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
@@ -14,6 +15,7 @@ from tests.scripted_server import serving
 
 from clew.entrypoints.cli.main import COMMANDS
 from clew.entrypoints.cli.texts import TEXTS, say
+from clew.entrypoints.cli.wording import CHINESE, translated
 
 
 @pytest.fixture
@@ -423,3 +425,59 @@ def test_messages_follow_the_locale_and_the_setting(harbour: Path, home: Path) -
     assert clew("askk", cwd=harbour).err.startswith("错误：")
     write(home / "clew", {"config.yaml": "language: [\n"})
     assert clew("config", cwd=harbour, env=chinese).err.startswith("错误：")
+
+
+RAISED = {
+    "ClewError", "UsageError", "NotFound", "ConfigError", "OverBudget", "Refused", "StoreError", "StoreBusy",
+    "StoreTooNew", "ModelError", "ModelUnknown", "ModelKeyMissing", "ModelRefused", "ModelOverflow", "ModelBusy",
+    "ModelUnavailable", "ModelCut",
+}  # fmt: skip
+FOR_DEVELOPERS = ("services/eval", "entrypoints/cli/eval.py", "models/scripted.py", "git_process.py", "commit_tree.py")
+"""Where errors are those of labelled files, of scripts for tests, and of commits that Clew itself names."""
+TOO_GENERAL = {"{}: {}", "`{}`: {}"}
+
+
+def forms(node: ast.expr) -> list[str]:
+    """Every text that an expression may give, with `{}` for what is filled in."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return [text]
+        case ast.JoinedStr(values=values):
+            return ["".join(str(one.value) if isinstance(one, ast.Constant) else "{}" for one in values)]
+        case ast.IfExp(body=body, orelse=orelse):
+            return forms(body) + forms(orelse)
+        case ast.BoolOp(values=values):
+            return [form for value in values for form in forms(value)]
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return [one + two for one in forms(left) or ["{}"] for two in forms(right) or ["{}"]]
+        case _:
+            return []
+
+
+@pytest.mark.requirement("F-05")
+def test_every_error_and_hint_that_a_user_may_meet_has_a_chinese_wording() -> None:
+    package = Path(__file__).parents[2] / "src" / "clew"
+    missing: list[str] = []
+    for path in sorted(package.rglob("*.py")):
+        name = path.relative_to(package).as_posix()
+        if any(part in name for part in FOR_DEVELOPERS):
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in RAISED:
+                texts = [*node.args[:1], *(word.value for word in node.keywords if word.arg == "hint")]
+                known = (form for text in texts for form in forms(text))
+                missing += [
+                    f"{name}: {form}" for form in known if form and form not in CHINESE and form not in TOO_GENERAL
+                ]
+    assert not missing, "entrypoints/cli/wording.py lacks:\n" + "\n".join(missing)
+
+
+@pytest.mark.requirement("F-05")
+def test_a_wording_has_the_gaps_of_its_form_and_the_most_specific_form_wins() -> None:
+    for form, chinese in CHINESE.items():
+        assert form.count("{}") == chinese.count("{}"), form
+    assert translated("there is no `src/x.py` here", "zh") == "这里没有 `src/x.py`"
+    assert translated("there is no `exchange:9` in this workspace", "zh") == "此工作区没有 `exchange:9`"
+    assert translated("there is no `x`", "en") == "there is no `x`"
+    assert translated("{braces} stay as they are", "zh") == "{braces} stay as they are"
+    assert translated("there is no `{0}` here", "zh") == "这里没有 `{0}`"

@@ -23,6 +23,7 @@ from clew.core.ports import Model
 from clew.entrypoints.cli.progress import bar
 from clew.entrypoints.cli.style import apply_color, aside, data, pale
 from clew.entrypoints.cli.texts import INTERRUPTED, say
+from clew.entrypoints.cli.wording import translated
 from clew.errors import ModelError, StoreError, StoreTooNew, UsageError
 from clew.services.ask import Answer, Threads, earlier, keep, stream_answer
 from clew.services.context import Gathered, Wish, gather
@@ -107,7 +108,7 @@ def ask(preview: bool, debug: bool, verbose: bool, quiet: bool, **given: Any) ->
                 keep(store, app.workspace.id, thread, wish.question, gathered, answer, datetime.now().astimezone())
             except StoreError as error:
                 # The answer is there; that it is forgotten must not make it a failure.
-                aside(say("note", language) + say("ask.not-kept", language, error))
+                aside(say("note", language) + say("ask.not-kept", language, translated(str(error), language)))
     _close(gathered, answer, stopped, language, as_json=as_json, verbose=verbose)
 
 
@@ -164,7 +165,7 @@ def _history(app: App) -> Iterator[ExchangeStore | None]:
     except StoreTooNew:
         raise
     except StoreError as error:
-        aside(say("note", app.language) + say("ask.not-kept", app.language, error))
+        aside(say("note", app.language) + say("ask.not-kept", app.language, translated(str(error), app.language)))
         yield None
         return
     with store:
@@ -180,7 +181,7 @@ def _thread(app: App, store: ExchangeStore | None, *, new: bool) -> str:
 
 def _notices(app: App, *notices: str) -> None:
     for notice in (*app.loaded.notices, *notices):
-        aside(say("note", app.language) + notice)
+        aside(say("note", app.language) + translated(notice, app.language))
 
 
 def _stream(

@@ -15,6 +15,7 @@ from clew.adapters.models.catalogue import Catalogue
 from clew.app import App
 from clew.entrypoints.cli.style import apply_color, aside, pale
 from clew.entrypoints.cli.texts import say
+from clew.entrypoints.cli.wording import translated
 from clew.errors import ClewError
 from clew.services.doctor import Finding, examine, models
 
@@ -85,6 +86,6 @@ def _print(one: Finding, language: str) -> None:
     what = f"  {pale(one.what)}" if one.what else ""
     click.echo(f"{state}  {say(f'doctor.{one.name}', language)}{what}")
     if one.cause:
-        click.echo(f"    {say('doctor.cause', language, one.cause)}")
+        click.echo(f"    {say('doctor.cause', language, translated(one.cause, language))}")
     if one.fix:
-        click.echo(f"    {say('doctor.fix', language, one.fix)}")
+        click.echo(f"    {say('doctor.fix', language, translated(one.fix, language))}")
