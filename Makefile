@@ -52,10 +52,8 @@ fix: setup ## format, mend what the linter can, make the reference again
 	@$(BIN)/ruff format .
 	@$(BIN)/python tools/reference.py
 
-bench: setup ## the measurements of benchmarks/
-	@set -e; found=; for file in benchmarks/bench_*.py; do \
-		[ -e "$$file" ] || continue; found=1; echo "== $$file"; $(BIN)/python "$$file"; \
-	done; [ -n "$$found" ] || echo "benchmarks/ holds no measurement yet"
+bench: setup ## the measurements of benchmarks/: make bench ARGS="q20 q23"
+	@$(BIN)/python -m benchmarks $(ARGS)
 
 docs: setup ## make docs/reference/ from the code
 	@$(BIN)/python tools/reference.py

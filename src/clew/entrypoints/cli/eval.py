@@ -22,7 +22,10 @@ ITEMS = {"en": "{} of {} questions", "zh": "{} / {} 个问题"}
 FILE = click.Path(path_type=Path)
 
 
-@click.group("eval")
+@click.group(
+    "eval",
+    epilog="\b\nExamples:\n  clew eval init team-questions.jsonl --for context\n  clew eval context team-questions.jsonl",
+)
 def eval_() -> None:
     """Measure on labelled files.
 
@@ -196,7 +199,7 @@ def _close(
 def _figure(result: Mapping[str, Any], name: str) -> float:
     found: Any = result
     rest = name
-    while isinstance(found, Mapping):
+    while isinstance(found, Mapping) and rest:
         inner = cast("Mapping[str, Any]", found)
         # Names of repositories hold dots themselves.
         key = next((key for key in inner if rest == key or rest.startswith(f"{key}.")), None)

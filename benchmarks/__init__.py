@@ -1,0 +1,1 @@
+"""Measurements of the figures that must hold: `python -m benchmarks --help`."""

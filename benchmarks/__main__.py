@@ -1,0 +1,58 @@
+"""`python -m benchmarks [NAME]…`: run measurements and print their tables."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmarks import quality, speed
+from benchmarks.measure import Missing, Options
+
+MEASUREMENTS: dict[str, Callable[[Options], None]] = {
+    "q01": quality.q01, "q02": quality.q02, "q11": quality.q11, "q20": speed.q20, "q22": speed.q22, "q23": speed.q23,
+    "q25": speed.q25, "q26": speed.q26,
+}  # fmt: skip
+
+
+def main() -> int:
+    """Run what was named, or everything; the number of measurements that lacked what they need."""
+    listed = "\n".join(
+        f"  {name}  {(function.__doc__ or '').splitlines()[0]}" for name, function in MEASUREMENTS.items()
+    )
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description=f"Measurements:\n{listed}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    parser.add_argument("names", nargs="*", metavar="NAME", help="measurements to run (default: all)")
+    parser.add_argument("--data", type=Path, help="folder of labelled data  [env: CLEW_SHARED_DATA]")
+    parser.add_argument("--repos", type=Path, help="folder of the repositories of the labelled data")
+    parser.add_argument("--scratch", type=Path, help="folder to keep indexes and downloads in (default: a new one)")
+    parser.add_argument("--runs", type=int, default=20, help="runs of each command (default: 20)")
+    parser.add_argument("--peer", action="append", default=[], metavar="NAME=PROGRAM",
+                        help="rg, repomix or redcon with its path, to run beside clew in q22")  # fmt: skip
+    given = parser.parse_args()
+    unknown = [name for name in given.names if name not in MEASUREMENTS]
+    if unknown:
+        parser.error(f"no measurement {', '.join(unknown)}: one of {', '.join(MEASUREMENTS)}")
+    data = given.data or (Path(os.environ["CLEW_SHARED_DATA"]) if os.environ.get("CLEW_SHARED_DATA") else None)
+    with tempfile.TemporaryDirectory(prefix="clew-bench-") as folder:
+        scratch = (given.scratch or Path(folder)).absolute()
+        scratch.mkdir(parents=True, exist_ok=True)
+        peers = dict(peer.partition("=")[::2] for peer in given.peer)
+        options = Options(scratch, data, given.repos, given.runs, peers)
+        missing = 0
+        for name in given.names or MEASUREMENTS:
+            try:
+                MEASUREMENTS[name](options)
+            except Missing as error:
+                missing += 1
+                print(f"\n{name}: not run, needs {error}")
+    return missing if given.names else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
