@@ -16,7 +16,7 @@ from clew.app import App
 from clew.entrypoints.cli.progress import bar
 
 
-@click.group()
+@click.group(epilog="\b\nExamples:\n  clew index status\n  clew index rebuild")
 def index() -> None:
     """Show, rebuild or delete the code index.
 
