@@ -36,9 +36,12 @@ from clew.services.passages import read_lines, related_fragments
 from clew.services.relevance import Finder, Related, load_glossary, load_ranking, load_thesaurus
 from clew.stores.index import remove
 
-LEAST_PROBABILITY = 0.35
+LEAST_PROBABILITY = 0.5
 """Below this chance that anything here answers, Clew says that nothing here matches."""
 NOTHING_ATTACHED = Attached(())
+MAYBE_RICH = 0.1
+"""A question with at least this chance of being about the project is told when nothing here matches it."""
+NO_MATCH = {"en": "may be about this project, but nothing here matches", "zh": "可能与本项目有关，但这里没有匹配的内容"}
 MOST_ANCHOR_FILES = 24
 """Files that are anchors in one prompt."""
 _ASKS_TREE = re.compile(
@@ -146,18 +149,30 @@ def gather_from(
 ) -> Gathered:
     """What `gather` does once the index is fresh: for any tree, also that of a commit. Raises OverBudget."""
     tree = freshened.tree
+    read = read_lines(tree)
     finder = Finder(freshened.index, load_ranking(), load_glossary())
+    finder.text = lambda passage: "\n".join(read(finder.files[passage.file].path)[passage.first - 1 : passage.last])
     related = finder.find(wish.question)
+    likely = bool(related.files) and related.probability >= LEAST_PROBABILITY
     evidence = Evidence(
         explicit=bool(attached.fragments),
         symbols=related.symbols,
         paths=related.paths,
         branches=_branches(wish.question, place.git),
         has_exchange=bool(exchanges),
-        relevance=related.probability,
+        # A weak match says nothing about the question: it may well be about this project, and nothing here answers it.
+        relevance=related.probability if likely else None,
     )
     decision = decide(wish.question, evidence, load_mode_model())
-    reason = explain(decision.code, decision.detail, wish.language)
+    if not likely and decision.mode is not Mode.RICH and decision.scores[Mode.RICH] >= MAYBE_RICH:
+        decision = Decision(
+            Mode.RICH, "may be about this project, but nothing here matches", decision.scores, "nothing"
+        )
+    reason = (
+        explain(decision.code, decision.detail, wish.language)
+        if decision.code != "nothing"
+        else NO_MATCH[wish.language]
+    )
     if wish.mode is not None:
         reason = "由选项指定" if wish.language == "zh" else "asked for by option"
         decision = Decision(wish.mode, "asked for by option", decision.scores, "option")
@@ -167,10 +182,9 @@ def gather_from(
     found = (
         decision.mode is not Mode.RICH
         or follows
-        or (bool(related.files) and related.probability >= LEAST_PROBABILITY)
+        or likely
         or bool(attached.fragments or related.symbols or related.paths or decision.code == "rich.diff")
     )
-    read = read_lines(tree)
     fragments: list[Fragment] = list(attached.fragments)
     if decision.mode is not Mode.MINIMAL:
         fragments += GitState(

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from clew.core.context.fragment import Fragment
-from clew.core.index.kinds import Kind
-from clew.core.index.passages import Passage
 from clew.core.ports import Tree
+from clew.core.text.printable import printable
 from clew.core.text.redact import redact
 from clew.errors import ClewError
 from clew.services.relevance import Related, RelatedFile
 from clew.stores.index import decode
 
+MAP_REF = "related:files"
+"""Reference of the fragment that lists the best files."""
+NAMED_FILES = 10
+"""Files that a context names in the order of their relevance."""
 MOST_PASSAGES = 60
 """Passages of one question that may become fragments."""
 
@@ -63,7 +66,7 @@ def related_fragments(
     related: Related, read: Callable[[str], tuple[str, ...]], weight: int, *, most: int = MOST_PASSAGES
 ) -> list[Fragment]:
     """One fragment a passage, grouped by file; the first passage of a file says how long the file is."""
-    fragments: list[Fragment] = []
+    fragments = [_map(related, weight)] if related.passages else []
     for shown in shown_passages(related, read, most):
         whole = len(read(shown.file.path))
         clean = redact("\n".join(shown.lines))
@@ -85,11 +88,15 @@ def related_fragments(
     return fragments
 
 
-def file_names(related: Related, most: int) -> Sequence[str]:
-    """Paths of the best files that are not mere data."""
-    return [file.path for file in related.files if file.kind is not Kind.DATA][:most]
+def named_files(related: Related) -> list[RelatedFile]:
+    """The files that a context names as most relevant, best first."""
+    return list(related.files[:NAMED_FILES])
 
 
-def line_of(passage: Passage) -> int:
-    """The line to cite for a passage."""
-    return passage.first
+def _map(related: Related, weight: int) -> Fragment:
+    """One short fragment that names the best files in order, so that what is not shown is known by name."""
+    rows = [
+        f"{place}. {printable(file.path)} ({file.lines} lines)" for place, file in enumerate(named_files(related), 1)
+    ]
+    best = max(passage.score for passage in related.passages)
+    return Fragment("related", MAP_REF, "\n".join(rows), weight, relevance=best + 1.0, note="best files, in order")

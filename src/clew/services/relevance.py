@@ -10,7 +10,9 @@ from functools import cache
 from importlib import resources
 from typing import Literal
 
+from clew.adapters.embedding import StaticTable
 from clew.core.index import query as questions
+from clew.core.index.confidence import Background, Found, numbers, probability
 from clew.core.index.kinds import Kind
 from clew.core.index.passages import Passage, RankedFile, passages
 from clew.core.index.query import Concept
@@ -18,6 +20,7 @@ from clew.core.index.rank import (
     COMMON,
     HEAD_WEIGHT,
     Evidence,
+    FileFacts,
     FileFeatures,
     Scored,
     inverse_frequency,
@@ -27,6 +30,7 @@ from clew.core.index.rank import (
 )
 from clew.core.text.glossary import Glossary
 from clew.core.text.terms import Query, query_terms
+from clew.core.text.thesaurus import Thesaurus
 from clew.stores.index import CodeIndex, FileRow
 
 Task = Literal["question", "change"]
@@ -36,8 +40,11 @@ SHOWN_FILES = 20
 _VOTING_COMMITS = 60
 _RECENT_COMMITS = 200
 _SMALL_INDEX = 50
-
-Near = Callable[[str], Sequence[tuple[str, float]]]
+_LIKE = 6
+_LIKE_CHARACTERS = 1500
+_TOP_PASSAGES = 8
+_FRESH_COMMITS = 150
+"""A commit this many commits ago votes half as much as the latest, in the count that looks at age."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +105,24 @@ def load_glossary() -> Glossary:
     return Glossary.parse(resources.files("clew").joinpath("data", "glossary.tsv").read_text(encoding="utf-8"))
 
 
-def _nothing_near(_: str) -> Sequence[tuple[str, float]]:
-    return ()
+@cache
+def load_background() -> Background:
+    """How rare terms are in code at large; read once a process."""
+    text = resources.files("clew").joinpath("data", "background.tsv").read_text(encoding="utf-8")
+    pairs = (line.partition("\t") for line in text.splitlines() if not line.startswith("#"))
+    return Background({term: float(value) for term, _, value in pairs})
+
+
+@cache
+def load_table() -> StaticTable:
+    """The static embedding table; loaded once a process."""
+    return StaticTable.load()
+
+
+@cache
+def load_thesaurus() -> Thesaurus:
+    """The shipped thesaurus; read once a process."""
+    return Thesaurus.parse(resources.files("clew").joinpath("data", "thesaurus.tsv").read_text(encoding="utf-8"))
 
 
 @dataclass(slots=True)
@@ -109,30 +132,36 @@ class Finder:
     index: CodeIndex
     ranking: Ranking
     glossary: Glossary
-    near: Near = _nothing_near
+    thesaurus: Thesaurus = field(default_factory=load_thesaurus)
+    text: Callable[[Passage], str] | None = None
+    """Reads a passage (its `file` is an id here); without it, likeness counts as none."""
     files: dict[int, FileRow] = field(init=False)
     chunk_file: dict[int, int] = field(init=False)
     paths: dict[str, int] = field(init=False)
-    recency: dict[int, float] = field(init=False)
+    facts: dict[int, FileFacts] = field(init=False)
+    ages: dict[int, int] = field(init=False)
+    """By commit: how many commits of the history are newer."""
 
     def __post_init__(self) -> None:
         self.files = self.index.files()
         self.chunk_file = self.index.chunk_files()
         self.paths = {row.path: row.id for row in self.files.values()}
-        self.recency = {
-            self.paths[path]: 1 / (1 + place / 20)
-            for path, place in self.index.last_touched(_RECENT_COMMITS).items()
-            if path in self.paths
-        }
+        self.ages = self.index.commit_ages()
+        recent, touched = self.index.last_touched(_RECENT_COMMITS), self.index.touched()
+        self.facts = {
+            row.id: FileFacts(
+                row.path, row.kind, row.lines, 1 / (1 + recent[row.path] / 20) if row.path in recent else 0.0,
+                touched.get(row.path, 0),
+            )
+            for row in self.files.values()
+        }  # fmt: skip
 
     def find(self, question: str, task: Task = "question") -> Related:
         """Rank the files and passages of the index for a question. An empty index gives nothing."""
         query = query_terms(question)
-        matched = self.match(query)
+        matched = self.match(query, question)
         asked = questions.intent(query, question)
-        kinds = {file: self.files[file].kind for file in matched.scored.files}
-        lines = {file: self.files[file].lines for file in matched.scored.files}
-        vectors = rows(matched.scored, kinds, lines, self.recency, asked)
+        vectors = rows(matched.scored, self.facts, asked)
         ranked = order(vectors, self.ranking.file[task])
         top = ranked[:SHOWN_FILES]
         places = {file: place for place, (file, _) in enumerate(top)}
@@ -151,7 +180,7 @@ class Finder:
             passages=tuple(
                 Passage(p.chunk, places[p.file], p.first, p.last, p.symbol, p.score) for p in shown
             ),
-            probability=_probability(confidence(matched, [vectors[file] for file, _ in top]), self.ranking.abstain),
+            probability=probability(self.confidence(question, matched, top, shown), self.ranking.abstain),
             symbols=matched.symbols,
             paths=matched.paths,
             missing=tuple(e.concept.source for e in matched.evidence if not e.chunks and not e.paths
@@ -163,9 +192,25 @@ class Finder:
         row = self.files[file]
         return RelatedFile(row.path, value, row.kind, row.lines, row.size, row.stamp)
 
-    def match(self, query: Query) -> Matched:
+    def confidence(
+        self, question: str, matched: Matched, top: Sequence[tuple[int, float]], shown: Sequence[Passage]
+    ) -> list[float]:
+        """Numbers that tell a question that something here answers from one that nothing does."""
+        texts = [self.text(passage) for passage in shown[:_LIKE]] if self.text is not None else []
+        likeness: list[float] = []
+        if texts:
+            vectors = load_table().encode([question, *(text[:_LIKE_CHARACTERS] for text in texts)])
+            likeness = [float(value) for value in vectors[1:] @ vectors[0]]
+        found = Found(
+            matched.evidence, matched.scored, matched.near, self.chunk_file, matched.frequencies, top,
+            {passage.chunk for passage in shown[:_TOP_PASSAGES]}, likeness,
+            bool(matched.symbols), bool(matched.paths),
+        )  # fmt: skip
+        return numbers(found, load_background())
+
+    def match(self, query: Query, question: str) -> Matched:
         """All evidence for a question, summed up by chunk and file."""
-        wanted = questions.concepts(query, self.glossary, self.near)
+        wanted = questions.concepts(query, self.glossary, self.thesaurus.expand(question))
         evidence, frequencies = self._evidence(wanted)
         near = self._near_pairs(query, frequencies)
         scored = score(evidence, self.chunk_file, near)
@@ -179,7 +224,7 @@ class Finder:
         for _, file, _, _ in defined:
             scored.files.setdefault(file, FileFeatures(file)).defines = 1.0
         symbols = tuple(dict.fromkeys(name for name, *_ in defined))
-        return Matched(evidence, scored, near, len(self.chunk_file), symbols, tuple(mentioned), commits)
+        return Matched(evidence, scored, near, frequencies, symbols, tuple(mentioned), commits)
 
     def _evidence(self, wanted: Sequence[Concept]) -> tuple[list[Evidence], dict[str, int]]:
         index, total = self.index, len(self.chunk_file)
@@ -190,12 +235,13 @@ class Finder:
         idf = {term: inverse_frequency(total, count) for term, count in frequencies.items()}
         unknown = inverse_frequency(total, 0)
         if len(wanted) > questions.MOST_CONCEPTS:
-            wanted = sorted(
+            rarest = sorted(
                 wanted,
                 key=lambda concept: (
                     -concept.weight * max((idf.get(t, 0.0) * f for t, f in concept.alternatives), default=0.0)
                 ),
             )[: questions.MOST_CONCEPTS]
+            wanted = [concept for concept in wanted if concept in rarest]
         seen: dict[str, tuple[list[tuple[int, float]], list[tuple[int, float]], list[tuple[int, float]]]] = {}
         found: list[Evidence] = []
         for concept in wanted:
@@ -253,10 +299,12 @@ class Finder:
         for commit, value in top:
             vote = (value / top[0][1]) ** 2
             paths = touched.get(commit, [])
+            fresh = 1 / (1 + self.ages.get(commit, 0) / _FRESH_COMMITS)
             for path in paths:
                 if path in self.paths:
-                    file = self.paths[path]
-                    scored.files.setdefault(file, FileFeatures(file)).votes += vote / math.sqrt(len(paths))
+                    row = scored.files.setdefault(self.paths[path], FileFeatures(self.paths[path]))
+                    row.votes += vote / math.sqrt(len(paths))
+                    row.votes_fresh += vote * fresh / math.sqrt(len(paths))
         named = self.index.commit_rows([commit for commit, _ in top[:3]])
         return tuple((named[c][0][:10], named[c][2]) for c, _ in top[:3] if c in named)
 
@@ -268,54 +316,7 @@ class Matched:
     evidence: Sequence[Evidence]
     scored: Scored
     near: Mapping[int, float]
-    chunks: int
-    """Chunks in the index."""
+    frequencies: Mapping[str, int]
     symbols: tuple[str, ...]
     paths: tuple[str, ...]
     commits: tuple[tuple[str, str], ...]
-
-
-ABSTAIN_FEATURES = (
-    "covered_file", "covered_chunk", "best_idf", "near", "known", "votes", "names", "defines", "mentioned", "rare_covered",
-    "log_words", "han",
-)  # fmt: skip
-"""Names of the numbers from which the chance of an answer is calibrated, in order."""
-
-
-def confidence(matched: Matched, top: Sequence[Sequence[float]]) -> list[float]:
-    """Numbers that tell a question that something here answers from one that nothing does.
-
-    `top` are feature vectors of the best files (core.index.rank.FEATURES).
-    """
-    scored = matched.scored
-    files = list(scored.files.values())
-    plain = [e for e in matched.evidence if e.concept.role in ("word", "name", "glossary")]
-    total = sum(e.idf for e in plain) or 1.0
-    known = sum(e.idf for e in plain if e.chunks) / total
-    ceiling = inverse_frequency(matched.chunks, 0) or 1.0
-    per_concept = max(len(plain), 1)
-    rare = sorted(plain, key=lambda e: -e.idf)[:3]
-    best_chunk = max(scored.chunk_covered, key=lambda c: scored.chunks[c], default=None)
-    rare_total = sum(e.idf for e in rare) or 1.0
-    rare_covered = sum(e.idf for e in rare if best_chunk is not None and best_chunk in e.chunks) / rare_total
-    return [
-        max((row.covered for row in files), default=0.0),
-        max((row.covered_chunk for row in files), default=0.0),
-        max((row.best for row in files), default=0.0) / (ceiling * per_concept),
-        max(matched.near.values(), default=0.0) / ceiling,
-        known,
-        min(max((row.votes for row in files), default=0.0), 3.0) / 3,
-        max((row.names for row in files), default=0.0) / (ceiling * per_concept),
-        float(bool(matched.symbols)),
-        float(bool(matched.paths)),
-        rare_covered,
-        math.log1p(len(plain)) / 3,
-        float(any(e.concept.role == "han" for e in matched.evidence)),
-    ]
-
-
-def _probability(numbers: Sequence[float], weights: Mapping[str, float]) -> float:
-    total = weights.get("bias", 0.0) + sum(
-        weights.get(name, 0.0) * value for name, value in zip(ABSTAIN_FEATURES, numbers, strict=True)
-    )
-    return 1 / (1 + math.exp(-max(min(total, 30.0), -30.0)))

@@ -53,6 +53,7 @@ create table if not exists commits (id integer primary key, sha text, at integer
 create virtual table if not exists commit_terms using fts5(words, tokenize="ascii tokenchars '_.'");
 create table if not exists commit_files (commit_id integer, path text);
 create index if not exists commit_files_commit on commit_files(commit_id);
+create index if not exists commit_files_path on commit_files(path);
 """
 
 
@@ -428,6 +429,20 @@ class CodeIndex:
             "limit ?) as latest join commit_files on commit_id = latest.id group by path"
         )
         return dict(self._db.execute(query, (most,)))
+
+    def commit_ages(self) -> dict[int, int]:
+        """By commit: how many known commits are newer."""
+        return {
+            row[0]: place for place, row in enumerate(self._db.execute("select id from commits order by at desc, id"))
+        }
+
+    def together(self, path: str, most: int) -> dict[str, int]:
+        """How often other paths changed in the same commit as `path`; the `most` most frequent."""
+        query = (
+            "select other.path, count(*) as n from commit_files as one join commit_files as other using (commit_id) "
+            "where one.path = ? and other.path <> one.path group by other.path order by n desc, other.path limit ?"
+        )
+        return dict(self._db.execute(query, (path, most)))
 
     def touched(self) -> dict[str, int]:
         """Number of known commits that changed each path."""

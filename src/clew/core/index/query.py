@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from clew.core.text.glossary import Glossary
 from clew.core.text.terms import Query, content_runs, path_terms, terms
+from clew.core.text.thesaurus import Meaning
 
 MOST_CONCEPTS = 40
 """Concepts of one question; of a longer one (a pasted log) the rarest are kept."""
-ROLES = ("word", "name", "compound", "han", "glossary")
+ROLES = ("word", "name", "phrase", "compound", "han", "glossary")
 """What a concept came from."""
 
 
@@ -27,33 +28,35 @@ class Concept:
     weight: float = 1.0
 
 
-def concepts(
-    query: Query, glossary: Glossary, near: Callable[[str], Sequence[tuple[str, float]]]
-) -> tuple[Concept, ...]:
-    """The concepts of a question.
+MEANING = 0.7
+"""How much a word of the thesaurus says, relative to the word of the question itself."""
 
-    `near` gives further terms of the repository's own vocabulary for a word (a Chinese one, or an English stem) with a
-    factor each; it may give nothing.
-    """
+
+def concepts(query: Query, glossary: Glossary, meanings: Sequence[Meaning] = ()) -> tuple[Concept, ...]:
+    """The concepts of a question. `meanings` come from the thesaurus: what its words may be called in code."""
     found: list[Concept] = []
     names = {term for name in (*query.identifiers, *query.paths) for term in terms(name)}
+    single = {meaning.stems[0]: meaning for meaning in meanings if len(meaning.stems) == 1}
     for word in query.words:
         if any(ord(char) > 0x2E7F for char in word[:1]):
             continue
         role = "name" if word in names else "word"
-        alternatives = [(word, 1.0), *((term, factor) for term, factor in near(word) if term != word)]
-        found.append(Concept(word, role, tuple(alternatives)))
+        others = single[word].terms if word in single and role == "word" else ()
+        found.append(Concept(word, role, ((word, 1.0), *((term, factor * MEANING) for term, factor in others))))
+    for meaning in meanings:
+        if len(meaning.stems) > 1 or (meaning.stems and meaning.stems[0] not in query.words):
+            found.append(Concept(meaning.source, "phrase", meaning.terms, MEANING))
     known = set(query.words)
     for compound in query.compounds:
         if compound not in known:
             known.add(compound)
             found.append(Concept(compound, "compound", ((compound, 1.0),), 0.6))
     for run in query.han:
-        found += _chinese(run, glossary, near)
+        found += _chinese(run, glossary)
     return tuple(found)
 
 
-def _chinese(run: str, glossary: Glossary, near: Callable[[str], Sequence[tuple[str, float]]]) -> list[Concept]:
+def _chinese(run: str, glossary: Glossary) -> list[Concept]:
     """Two concepts a word: as written (for Chinese comments and notes), and in English."""
     found: list[Concept] = []
     merged: dict[str, dict[str, float]] = {}
@@ -63,8 +66,6 @@ def _chinese(run: str, glossary: Glossary, near: Callable[[str], Sequence[tuple[
             factor = translation.weight * (1.0 if rank == 0 else 0.85 if rank < 3 else 0.6)
             alternatives[term] = max(alternatives.get(term, 0.0), factor)
     for source, alternatives in merged.items():
-        for term, factor in near(source):
-            alternatives[term] = max(alternatives.get(term, 0.0), factor)
         found.append(Concept(source, "glossary", tuple(alternatives.items())))
     for piece in content_runs(run):
         pairs = [term for term in terms(piece) if len(term) == 2] or terms(piece)

@@ -12,9 +12,13 @@ from dataclasses import dataclass
 
 from clew.core.index.kinds import Kind
 from clew.core.index.query import Concept
+from clew.core.text.terms import path_terms
 
 HEAD_WEIGHT = 2.5
 """How much more a term counts among a chunk's symbols than in its body."""
+EARLY = 14
+"""Concepts of a question that count fully; later ones count less, down to LEAST_LATE."""
+LEAST_LATE = 0.3
 COMMON = 0.35
 """Terms that stand in more than this share of the chunks say nothing."""
 
@@ -52,6 +56,8 @@ class FileFeatures:
     names: float = 0.0
     path: float = 0.0
     votes: float = 0.0
+    votes_fresh: float = 0.0
+    """Votes, those of recent commits more."""
     covered: float = 0.0
     """Share of the question's idf that stands anywhere in the file."""
     covered_chunk: float = 0.0
@@ -61,6 +67,12 @@ class FileFeatures:
     mentioned: float = 0.0
     defines: float = 0.0
     """Identifiers of the question that are defined here."""
+    touched: int = 0
+    """Commits of the known history that changed it."""
+    name_covered: float = 0.0
+    """Share of the question's idf among its symbols."""
+    path_covered: float = 0.0
+    """Share of the question's idf in its path."""
 
 
 @dataclass(slots=True)
@@ -71,6 +83,8 @@ class Scored:
     chunk_covered: dict[int, float]
     files: dict[int, FileFeatures]
     total_idf: float
+    idf: Mapping[str, float]
+    """Of the terms of the question, alternatives included, as far as they stand anywhere or are its own words."""
 
 
 def score(evidence: Sequence[Evidence], chunk_file: Mapping[int, int], near: Mapping[int, float]) -> Scored:
@@ -78,16 +92,17 @@ def score(evidence: Sequence[Evidence], chunk_file: Mapping[int, int], near: Map
     chunks: dict[int, float] = {}
     covered: dict[int, float] = {}
     files: dict[int, FileFeatures] = {}
-    total = sum(e.idf * e.concept.weight for e in evidence if e.concept.role != "compound") or 1.0
+    total = sum(e.idf * e.concept.weight for e in evidence if e.concept.role not in _BESIDE) or 1.0
 
     def at(file: int) -> FileFeatures:
         if file not in files:
             files[file] = FileFeatures(file)
         return files[file]
 
-    for item in evidence:
-        weight = item.concept.weight
-        share = 0.0 if item.concept.role == "compound" else item.idf * weight / total
+    for place, item in enumerate(evidence):
+        # Long texts say first what they are about.
+        weight = item.concept.weight * max(LEAST_LATE, 1 / (1 + max(place - EARLY, 0) / EARLY))
+        share = 0.0 if item.concept.role in _BESIDE else item.idf * weight / total
         best: dict[int, float] = {}
         rest: dict[int, float] = {}
         for chunk, value in item.chunks.items():
@@ -102,9 +117,13 @@ def score(evidence: Sequence[Evidence], chunk_file: Mapping[int, int], near: Map
             row.whole += weight * min(value + (rest[file] - value) / 3, 1.6 * value)
             row.covered += share
         for file, value in item.names.items():
-            at(file).names += value * weight
+            row = at(file)
+            row.names += value * weight
+            row.name_covered += share
         for file, value in item.paths.items():
-            at(file).path += value * weight
+            row = at(file)
+            row.path += value * weight
+            row.path_covered += share
     by_file: dict[int, list[float]] = {}
     for chunk, value in chunks.items():
         by_file.setdefault(chunk_file[chunk], []).append(value)
@@ -116,30 +135,46 @@ def score(evidence: Sequence[Evidence], chunk_file: Mapping[int, int], near: Map
         row = at(file)
         row.best = values[0]
         row.three = sum(value * factor for value, factor in zip(values, (1.0, 0.5, 0.25), strict=False))
-    return Scored(chunks, covered, files, total)
+    said = {term: item.idf for item in evidence for term, _ in item.concept.alternatives if item.concept.role != "han"}
+    return Scored(chunks, covered, files, total, said)
 
 
 FEATURES = (
     "best", "three", "whole", "names", "path", "votes", "covered", "covered_chunk", "near", "mentioned", "defines",
     "source", "test", "doc", "config", "example", "changelog", "data",
     "test_asked", "config_asked", "doc_asked", "example_asked", "recent", "length",
+    "votes_own", "touched", "name_covered", "path_covered", "base_covered", "beside", "base_best",
+    "votes_fresh",
 )  # fmt: skip
 """Names of the numbers that the file model weighs, in order."""
-_SHARED = ("best", "three", "whole", "names", "path", "votes", "near")
+_BESIDE = ("compound", "phrase")
+_SHARED = ("best", "three", "whole", "names", "path", "votes", "near", "votes_fresh")
 
 
-def rows(
-    scored: Scored,
-    kinds: Mapping[int, Kind],
-    lines: Mapping[int, int],
-    recency: Mapping[int, float],
-    asked: Mapping[str, float],
-) -> dict[int, list[float]]:
+@dataclass(frozen=True, slots=True)
+class FileFacts:
+    """What is known of a file whatever is asked."""
+
+    path: str
+    kind: Kind
+    lines: int
+    recency: float
+    """1 for a file of the latest commit, towards 0 for one that was not touched for long."""
+    touched: int
+    """Commits of the known history that changed it."""
+
+
+def rows(scored: Scored, facts: Mapping[int, FileFacts], asked: Mapping[str, float]) -> dict[int, list[float]]:
     """The feature vector of every candidate, in the order of FEATURES."""
     top = {name: max((getattr(row, name) for row in scored.files.values()), default=0.0) or 1.0 for name in _SHARED}
+    own = {file: row.votes / math.sqrt(1 + facts[file].touched) for file, row in scored.files.items()}
+    own_top = max(own.values(), default=0.0) or 1.0
+    beside = _beside(scored, facts)
+    beside_top = max(beside.values(), default=0.0) or 1.0
     found: dict[int, list[float]] = {}
     for file, row in scored.files.items():
-        of = kinds[file]
+        of = facts[file].kind
+        base = base_covered(facts[file].path, scored.idf)
         found[file] = [
             row.best / top["best"], row.three / top["three"], row.whole / top["whole"], row.names / top["names"],
             row.path / top["path"], row.votes / top["votes"], row.covered, row.covered_chunk, row.near / top["near"],
@@ -147,8 +182,34 @@ def rows(
             float(of is Kind.SOURCE), float(of is Kind.TEST), float(of is Kind.DOC), float(of is Kind.CONFIG),
             float(of is Kind.EXAMPLE), float(of is Kind.CHANGELOG), float(of is Kind.DATA),
             asked["test"] * (of is Kind.TEST), asked["config"] * (of is Kind.CONFIG), asked["doc"] * (of is Kind.DOC),
-            asked["example"] * (of is Kind.EXAMPLE), recency.get(file, 0.0), math.log1p(lines[file]) / 8,
+            asked["example"] * (of is Kind.EXAMPLE), facts[file].recency, math.log1p(facts[file].lines) / 8,
+            own[file] / own_top, math.log1p(facts[file].touched) / 6, row.name_covered, row.path_covered, base,
+            beside[file] / beside_top, base * row.best / top["best"], row.votes_fresh / top["votes_fresh"],
         ]  # fmt: skip
+    return found
+
+
+def base_covered(path: str, idf: Mapping[str, float]) -> float:
+    """How much of a file's own name the question says: the share of the name's terms, 0 to 1."""
+    name = path.rsplit("/", 1)[-1]
+    bare = name.split(".")[0] or name
+    if bare in ("index", "__init__", "mod", "main", "lib"):
+        bare = path.rsplit("/", 2)[-2] if "/" in path else bare
+    wanted = [term for term in path_terms(bare) if "_" not in term] or path_terms(bare)
+    return sum(1.0 for term in wanted if term in idf) / len(wanted) if wanted else 0.0
+
+
+def _beside(scored: Scored, facts: Mapping[int, FileFacts]) -> dict[int, float]:
+    """Mean score of the best three other files in the same folder."""
+    folders: dict[str, list[tuple[float, int]]] = {}
+    for file, row in scored.files.items():
+        folders.setdefault(facts[file].path.rpartition("/")[0], []).append((row.best, file))
+    found: dict[int, float] = {}
+    for members in folders.values():
+        members.sort(reverse=True)
+        for _, file in members:
+            others = [value for value, other in members[:4] if other != file][:3]
+            found[file] = sum(others) / 3
     return found
 
 

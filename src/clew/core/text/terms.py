@@ -18,10 +18,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import chain, pairwise
+from typing import cast
 
-from Stemmer import Stemmer
+from Stemmer import Stemmer  # pyright: ignore[reportUnknownVariableType]
 
 _CJK = "\u3005\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 _HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -83,7 +85,7 @@ class _Stems(dict[str, str]):
             self.clear()
         result = word
         if 2 < len(word) <= _LONGEST_STEMMED and word.isascii():
-            result = _english.stemWord(word)
+            result = _stem_word(word)
         self[word] = result
         return result
 
@@ -103,7 +105,7 @@ class _TermsByToken(dict[str, tuple[str, ...]]):
 
 
 # One word at a time under the interpreter's lock; the stemmer's own cache would only double `_Stems`.
-_english = Stemmer("english", 0)
+_stem_word = cast("Callable[[str], str]", Stemmer("english", 0).stemWord)  # pyright: ignore[reportUnknownMemberType]
 _stems = _Stems()
 _terms_by_token = _TermsByToken()
 _CJK_START = re.compile(f"[{_CJK}]")

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 from clew.core.context.layers import Snapshot
 from clew.core.text.printable import printable
+from clew.services.passages import MAP_REF
 
 _FRAGMENT = re.compile(
     r"^<fragment (?P<mark>[0-9a-f]{8}) (?P<head>[^\n]*)>\n(?P<body>.*?)^</fragment (?P=mark)>$",
     re.DOTALL | re.MULTILINE,
 )
 _FACTS = re.compile(r"^<facts (?P<mark>[0-9a-f]{8})>\n(?P<body>.*?)^</facts (?P=mark)>$", re.DOTALL | re.MULTILINE)
+_ROW = re.compile(r"^\d+\. (?P<path>.+) \(\d+ lines\)$", re.MULTILINE)
 _RANGE = re.compile(r":\d+(-\d+)?$")
 
 
@@ -45,9 +47,15 @@ def shown_context(snapshot: Snapshot) -> ShownContext:
 
 
 def named_files(snapshot: Snapshot) -> tuple[str, ...]:
-    """Files of the related fragments that are in the prompt, best first, each once."""
-    refs = (kept.ref for kept in snapshot.report.kept if kept.source == "related")
-    return tuple(dict.fromkeys(_RANGE.sub("", ref) for ref in refs))
+    """Files that the prompt names as related, in its order, each once: those of its list, then those it only shows."""
+    listed = [
+        match["path"]
+        for head, body in shown_context(snapshot).fragments
+        if head.startswith(f"related {MAP_REF}")
+        for match in _ROW.finditer(body)
+    ]
+    refs = [kept.ref for kept in snapshot.report.kept if kept.source == "related" and kept.ref != MAP_REF]
+    return tuple(dict.fromkeys([*listed, *(_RANGE.sub("", ref) for ref in refs)]))
 
 
 def _is_of(head: str, path: str) -> bool:
