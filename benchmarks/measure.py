@@ -7,10 +7,12 @@ import statistics
 import subprocess
 import sys
 import tarfile
+import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from subprocess import DEVNULL, PIPE, Popen
 
 DJANGO = "Django==5.2"
 CLEW = (sys.executable, "-m", "clew")
@@ -68,36 +70,65 @@ def shown(seconds: float) -> str:
     return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.2f} s"
 
 
+_LAUNCHER = """
+import os, sys
+child = os.fork()
+if not child:
+    os.execv(sys.argv[2], sys.argv[2:])
+_, status, usage = os.wait4(child, 0)
+with open(sys.argv[1], "w") as out:
+    out.write(str(usage.ru_maxrss))
+sys.exit(os.waitstatus_to_exitcode(status) % 256)
+"""
+"""A child counts the memory of whoever forked it as its own peak: a small process has to start it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ran:
     """One run of a command."""
 
     seconds: float
-    peak: int
-    """Bytes of memory at most, its children included."""
     status: int
     output: str = ""
 
 
 def run(command: Sequence[str], *, home: Path, cwd: Path, keep: bool = False) -> Ran:
     """Run a command to its end with a home of its own. Its output goes nowhere unless it is kept."""
-    environ = {
-        **{name: value for name, value in os.environ.items() if not name.startswith(("CLEW_", "PYTHON"))},
-        "CLEW_HOME": str(home), "NO_COLOR": "1",
-    }  # fmt: skip
-    out = subprocess.PIPE if keep else subprocess.DEVNULL
+    out = PIPE if keep else DEVNULL
     began = time.perf_counter()
-    process = subprocess.Popen(command, cwd=cwd, env=environ, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+    process = Popen(command, cwd=cwd, env=environment(home), stdin=DEVNULL, stdout=out, stderr=out)
     output = process.stdout.read().decode("utf-8", "replace") if process.stdout else ""
     errors = process.stderr.read().decode("utf-8", "replace") if process.stderr else ""
-    _, status, usage = os.wait4(process.pid, 0)
+    status = process.wait()
     seconds = time.perf_counter() - began
-    process.returncode = os.waitstatus_to_exitcode(status)
     for stream in (process.stdout, process.stderr):
         if stream is not None:
             stream.close()
-    unit = 1 if sys.platform == "darwin" else 1024
-    return Ran(seconds, usage.ru_maxrss * unit, process.returncode, output + errors)
+    return Ran(seconds, status, output + errors)
+
+
+def peak(command: Sequence[str], *, home: Path, cwd: Path, after: Callable[[Popen[bytes]], None] | None = None) -> int:
+    """Bytes of memory that a command takes at most. `after` is called while it runs, with its launcher.
+
+    Raises RuntimeError where the command fails.
+    """
+    with tempfile.NamedTemporaryFile() as file:
+        launched = [sys.executable, "-S", "-c", _LAUNCHER, file.name, *command]
+        process = Popen(launched, cwd=cwd, env=environment(home), stdin=DEVNULL, stdout=DEVNULL, stderr=PIPE)
+        if after is not None:
+            after(process)
+        errors = process.stderr.read().decode("utf-8", "replace") if process.stderr else ""
+        if process.wait():
+            raise RuntimeError(f"{' '.join(command)[:200]} ended with {process.returncode}: {errors[-400:]}")
+        if process.stderr:
+            process.stderr.close()
+        return int(Path(file.name).read_text(encoding="ascii")) * (1 if sys.platform == "darwin" else 1024)
+
+
+def environment(home: Path) -> dict[str, str]:
+    """The environment of a measured command: a home of its own, no settings of the user."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("CLEW_", "PYTHON"))}
+    return {**kept, "CLEW_HOME": str(home), "NO_COLOR": "1"}
 
 
 def spread(command: Sequence[str], runs: int, *, home: Path, cwd: Path) -> Spread:
@@ -124,7 +155,7 @@ def django(options: Options) -> Path:
     downloads = options.scratch / "downloads"
     downloads.mkdir(parents=True, exist_ok=True)
     subprocess.run(
-        [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-build-isolation", "--no-binary", ":all:",
+        [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", ":all:",
          "-d", str(downloads), DJANGO],
         check=True,
     )  # fmt: skip

@@ -15,7 +15,7 @@ import venv
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.measure import CLEW, Options, Spread, count_files, django, run, shown, spread, table
+from benchmarks.measure import CLEW, Options, Spread, count_files, django, environment, peak, run, shown, spread, table
 from clew.adapters import chunker
 from clew.adapters.rendezvous import ask_watcher
 from clew.adapters.sources.files import WorkTree
@@ -136,7 +136,7 @@ def q25(options: Options) -> None:
     home = options.scratch / "memory-home"
     shutil.rmtree(home, ignore_errors=True)
     small = root / "django" / "utils" / "timezone.py"
-    rows: list[list[str]] = [["python -c pass", _mb(run([sys.executable, "-c", "pass"], home=home, cwd=root).peak), ""]]
+    rows = [["python -c pass", _mb(peak([sys.executable, "-c", "pass"], home=home, cwd=root))]]
     commands: list[tuple[str, Sequence[str]]] = [
         ("index rebuild", ["index", "rebuild"]),
         ("context, no index yet", ["context", QUESTION]),
@@ -155,19 +155,15 @@ def q25(options: Options) -> None:
     for name, arguments in commands:
         if name == "context, no index yet":
             run([*CLEW, "index", "clean"], home=home, cwd=root)
-        ran = run([*CLEW, *arguments], home=home, cwd=root)
-        rows.append([f"clew {name}", _mb(ran.peak), "" if not ran.status else f"ended with {ran.status}"])
-    process = subprocess.Popen(
-        [*CLEW, "watch"], cwd=root, env={**os.environ, "CLEW_HOME": str(home)}, stderr=subprocess.PIPE, text=True
-    )
-    assert process.stderr is not None
-    process.stderr.readline()
-    process.terminate()
-    _, _, usage = os.wait4(process.pid, 0)
-    process.returncode = 0
-    process.stderr.close()
-    rows.append(["clew watch", _mb(usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)), ""])
-    table("Q-25 peak memory, children included (bar: 600 MB)", ["command", "peak", ""], rows)
+        rows.append([f"clew {name}", _mb(peak([*CLEW, *arguments], home=home, cwd=root))])
+
+    def ended(process: subprocess.Popen[bytes]) -> None:
+        assert process.stderr is not None
+        process.stderr.readline()
+        os.kill(int(next((home / "watch").glob("*.lock")).read_text(encoding="ascii")), signal.SIGTERM)
+
+    rows.append(["clew watch", _mb(peak([*CLEW, "watch"], home=home, cwd=root, after=ended))])
+    table("Q-25 peak memory, children included (bar: 600 MB)", ["command", "peak"], rows)
 
 
 def q26(options: Options) -> None:
@@ -204,8 +200,7 @@ def _mb(size: float) -> str:
 
 @contextlib.contextmanager
 def _watched(root: Path, home: Path):
-    environ = {**os.environ, "CLEW_HOME": str(home)}
-    process = subprocess.Popen([*CLEW, "watch"], cwd=root, env=environ, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen([*CLEW, "watch"], cwd=root, env=environment(home), stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     process.stderr.readline()
     try:
