@@ -24,7 +24,7 @@ FILE = click.Path(path_type=Path)
 
 @click.group(
     "eval",
-    epilog="\b\nExamples:\n  clew eval init team-questions.jsonl --for context\n  clew eval context team-questions.jsonl",
+    epilog="\b\nExamples:\n  clew eval init team.jsonl --for context\n  clew eval context team.jsonl",
 )
 def eval_() -> None:
     """Measure on labelled files.
