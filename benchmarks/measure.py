@@ -155,7 +155,7 @@ def django(options: Options) -> Path:
     downloads = options.scratch / "downloads"
     downloads.mkdir(parents=True, exist_ok=True)
     subprocess.run(
-        [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", ":all:",
+        [sys.executable, "-m", "pip", "download", "-qq", "--no-deps", "--no-binary", ":all:",
          "-d", str(downloads), DJANGO],
         check=True,
     )  # fmt: skip

@@ -174,7 +174,7 @@ def q26(options: Options) -> None:
         venv.create(place, with_pip=True)
         made, empty = time.perf_counter() - began, _size(place)
         began = time.perf_counter()
-        subprocess.run([str(place / "bin" / "pip"), "install", "-q", "--no-cache-dir", str(ROOT)], check=True)
+        subprocess.run([str(place / "bin" / "pip"), "install", "-qq", "--no-cache-dir", str(ROOT)], check=True)
         seconds, whole = time.perf_counter() - began, _size(place)
         packages = sorted(
             ((_size(path), path.name) for path in place.glob("lib/python*/site-packages/*") if path.is_dir()),

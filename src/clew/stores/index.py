@@ -274,24 +274,16 @@ class CodeIndex:
     def _insert(
         self, entry: Entry, file_kind: Kind, digest: bytes, young: bool, found: Outline | None, text: str
     ) -> None:
+        lines = found.lines if found else 0
         cursor = self._db.execute(
             "insert into files (path, size, stamp, digest, kind, lines, mtime, young) values (?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                entry.path,
-                entry.size,
-                entry.stamp,
-                digest,
-                file_kind.value,
-                found.lines if found else 0,
-                entry.mtime,
-                young,
-            ),
+            (entry.path, entry.size, entry.stamp, digest, file_kind.value, lines, entry.mtime, young),
         )
         file_id = cursor.lastrowid
         where = path_terms(entry.path)
         names: list[str] = []
         if found is not None:
-            lines = text.split("\n")
+            rows = text.split("\n")
             inside: list[list[str]] = [[] for _ in found.chunks]
             at = 0
             for symbol in found.symbols:
@@ -300,7 +292,7 @@ class CodeIndex:
                     at += 1
                 inside[at].append(symbol.name)
             for chunk, own in zip(found.chunks, inside, strict=True):
-                body = terms("\n".join(lines[chunk.start - 1 : chunk.end]))
+                body = terms("\n".join(rows[chunk.start - 1 : chunk.end]))
                 head = terms(" ".join([chunk.symbol, *own]))
                 row = self._db.execute(
                     "insert into chunks (file, first, last, symbol, length) values (?, ?, ?, ?, ?)",
@@ -379,7 +371,7 @@ class CodeIndex:
         """In how many chunks each term stands; terms that stand nowhere are left out."""
         marks = ",".join("?" * len(words))
         query = f"select term, doc from chunk_vocabulary where term in ({marks})"
-        return {term: count for term, count in self._db.execute(query, list(words))}
+        return dict(self._db.execute(query, list(words)))
 
     def vocabulary(self, least: int = 1) -> list[tuple[str, int]]:
         """All terms that stand in at least `least` chunks, with that number."""
@@ -425,8 +417,8 @@ class CodeIndex:
     def last_touched(self, most: int) -> dict[str, int]:
         """Paths touched by the last `most` commits, with the place of the latest such commit (0 is the newest)."""
         query = (
-            "select path, min(place) from (select id, row_number() over (order by at desc, id) - 1 as place from commits "
-            "limit ?) as latest join commit_files on commit_id = latest.id group by path"
+            "select path, min(place) from (select id, row_number() over (order by at desc, id) - 1 as place "
+            "from commits limit ?) as latest join commit_files on commit_id = latest.id group by path"
         )
         return dict(self._db.execute(query, (most,)))
 
