@@ -57,7 +57,7 @@ def clew(
 ) -> Done:
     """Run `clew ARGUMENTS` and wait. `env` is laid over the environment of the test; None takes a name out."""
     done = subprocess.run(
-        [*ARGV, *map(os.fspath, arguments)],
+        [*ARGV, *(os.fspath(argument) for argument in arguments)],
         cwd=cwd,
         input=stdin.encode() if isinstance(stdin, str) else stdin,
         env=environ(env or {}),

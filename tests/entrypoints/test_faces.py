@@ -276,6 +276,13 @@ def test_every_command_has_help_with_examples_and_writes_it_to_stdout(home: Path
 
 
 @pytest.mark.requirement("F-01")
+def test_no_command_at_all_is_a_request_for_help(home: Path, tmp_path: Path) -> None:
+    found = clew(cwd=tmp_path)
+    assert (found.status, found.err) == (0, "") and found.out == clew("--help", cwd=tmp_path).out
+    assert clew(cwd=tmp_path, env={"LC_ALL": "zh_CN.UTF-8"}).out.startswith("用法：")
+
+
+@pytest.mark.requirement("F-01")
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -481,3 +488,14 @@ def test_a_wording_has_the_gaps_of_its_form_and_the_most_specific_form_wins() ->
     assert translated("there is no `x`", "en") == "there is no `x`"
     assert translated("{braces} stay as they are", "zh") == "{braces} stay as they are"
     assert translated("there is no `{0}` here", "zh") == "这里没有 `{0}`"
+
+
+@pytest.mark.requirement("F-05")
+@pytest.mark.parametrize("arguments", [[], *([name] for name in COMMANDS if name != "eval"), ["history", "clear"]])
+def test_help_is_chinese_for_those_who_read_chinese(home: Path, tmp_path: Path, arguments: list[str]) -> None:
+    found = clew(*arguments, "--help", cwd=tmp_path, env={"LC_ALL": "zh_CN.UTF-8", "COLUMNS": "200"})
+    assert found.status == 0 and found.err == ""
+    assert found.out.startswith("用法：") and "选项：" in found.out
+    body = found.out.partition("示例：")[0]
+    english = [line for line in body.splitlines()[1:] if re.search(r"[a-z]{3,} [a-z]{3,} [a-z]{3,}", line)]
+    assert not english

@@ -118,6 +118,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if reconfigure is not None:
             reconfigure(encoding="utf-8", errors="replace")
     wanted = list(sys.argv[1:] if arguments is None else arguments)
+    if {"-h", "--help"}.intersection(wanted):
+        _choose_language()
     status = _run(wanted)
     try:
         if sys.stdout is not None:
@@ -125,6 +127,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except OSError as error:
         status = _unwritten(error, wanted)
     sys.exit(status)
+
+
+def _choose_language() -> None:
+    """Let click write help in the user's language."""
+    from clew.app import environment, user_language  # only needed where help is shown
+
+    if user_language(environment()) == "zh":
+        from clew.entrypoints.cli.help_zh import ChineseFormatter
+
+        click.Context.formatter_class = ChineseFormatter
 
 
 def _run(wanted: list[str]) -> int:
@@ -140,6 +152,10 @@ def _run(wanted: list[str]) -> int:
     except (click.exceptions.Abort, KeyboardInterrupt):
         tell("", "", wanted, "Interrupted")
         return INTERRUPTED
+    except click.exceptions.NoArgsIsHelpError as error:
+        _choose_language()
+        click.echo(error.ctx.get_help() if error.ctx else error.format_message())
+        return 0
     except click.UsageError as error:
         hint = f"`{error.ctx.command_path} --help`" if error.ctx else ""
         tell(str(error.format_message()), hint, wanted, "UsageError")

@@ -1,0 +1,114 @@
+"""`--help` in Chinese: click lays it out, this puts the words in while it is written."""
+
+# ruff: noqa: E501 - a text and its wording stand side by side
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Sequence
+
+import click
+
+HEADINGS = {"Options": "选项", "Commands": "命令", "Arguments": "参数"}
+EXTRAS = (("[required]", "[必填]"), ("[default: ", "[默认："), ("[env: ", "[环境变量："), ("Usage: ", "用法："))
+HELP: dict[str, str] = {
+    "Context that does not rot: decides what a model reads, and says why.": "不会腐坏的上下文：决定模型读什么，并说明理由。",
+    "Show the version and exit.": "显示版本并退出。",
+    "Show this message and exit.": "显示此说明并退出。",
+    "Answer QUESTION from the right context of this folder.": "用此目录中恰当的上下文回答 QUESTION。",
+    "Text on stdin and FILEs are explicit context: they always go along, whole. The report on stderr says what was used. Without a model the best passages are the answer.": "标准输入的文本和各 FILE 是明确给出的上下文：总会完整带上。stderr 上的报告说明用了什么。没有模型时，以最相关的段落作答。",
+    "Gather no context; attached files still go along.": "不收集上下文；附件仍会带上。",
+    "Decide the mode yourself.": "自行指定模式。",
+    "Tokens of the prompt and its answer.": "提示词与回答合计的 token 数。",
+    "How to answer.": "回答的风格。",
+    "The model; its tokenizer counts.": "模型；按其分词器计数。",
+    "Start afresh: earlier exchanges stay out.": "重新开始：不带入之前的问答。",
+    "One JSON object on stdout.": "在 stdout 输出一个 JSON 对象。",
+    "Show what would be sent, and stop.": "只显示将要发送的内容。",
+    "Print the whole prompt exactly as it is sent.": "原样输出所发送的完整提示词。",
+    "Also say what every source took and what the model used.": "同时说明各来源与模型的用量。",
+    "No report line.": "不显示报告行。",
+    "Print the assembled prompt for QUESTION, for use with any other tool. The report goes to stderr.": "输出为 QUESTION 组装的提示词，供其他工具使用。报告写到 stderr。",
+    "List or delete earlier exchanges of this workspace, newest last.": "列出或删除此工作区之前的问答，最新的在最后。",
+    "A thread is what one terminal asks, up to `--new`. CLEW_THREAD names a thread of its own.": "一个终端在 `--new` 之前的提问为一个会话。CLEW_THREAD 可另行指定会话。",
+    "All threads of this workspace, not only the current one.": "此工作区的全部会话，而不只是当前会话。",
+    "Only exchanges that stay in reach however long ago they were.": "只列出无论多久都保留的问答。",
+    "Delete all exchanges of the current thread, or with --all of the workspace.": "删除当前会话的全部问答；加 --all 则为整个工作区。",
+    "All threads of this workspace.": "此工作区的全部会话。",
+    "Do not ask.": "不再询问。",
+    "Delete exchanges for good: their text is overwritten on disk.": "彻底删除问答：磁盘上的文本会被覆盖。",
+    "Print one exchange: question, answer, and what the answer stood on.": "输出一条问答：问题、回答及其依据。",
+    "Show what a reference points to: a file, some of its lines, an exchange, a commit, the state of git.": "显示引用所指：文件、其中若干行、问答、提交或 git 状态。",
+    "Paths are those of the workspace, as Clew cites them. What a model would not be shown, secrets above all, is not shown here either. On a terminal lines are numbered; in a pipe they come as they are.": "路径以工作区为准，与 Clew 的引用一致。不会给模型看的内容（尤其是机密）这里也不显示。终端上带行号；管道中原样输出。",
+    "List the models that are usable here, and why others are not.": "列出此处可用的模型，以及其他模型为何不可用。",
+    "Nothing is asked over the network but an Ollama server, at the address that is configured for it.": "除按配置地址询问 Ollama 服务外，不访问网络。",
+    "Show each setting and where its value comes from.": "显示每个设置及其来源。",
+    "A flag beats the environment, the environment the project's file, that the user's file, that the default.": "优先级：命令行选项 > 环境变量 > 项目文件 > 用户文件 > 默认值。",
+    "Print the value of one setting and nothing else.": "只输出一个设置的值。",
+    "Print the files that settings are read from: the project's, then the user's.": "输出读取设置的文件：先项目，后用户。",
+    "Write a commented .clew.yaml at the top of this workspace, every setting with its default.": "在工作区顶层写入带注释的 .clew.yaml，列出每个设置及其默认值。",
+    "It asks nothing, and never touches a file that is there unless --force is given.": "不会提问；除非给出 --force，否则绝不改动已有文件。",
+    "Replace a file that is there.": "替换已有的文件。",
+    "Show, rebuild or delete the code index.": "查看、重建或删除代码索引。",
+    "The index is made from your files and can be deleted at any time; the next question makes it again.": "索引由你的文件生成，随时可以删除；下次提问会重新生成。",
+    "Delete the index of this folder.": "删除此目录的索引。",
+    "Delete the index of this folder. The next question makes it again.": "删除此目录的索引。下次提问会重新生成。",
+    "The indexes of all folders.": "所有目录的索引。",
+    "Delete the index of this folder and make it anew.": "删除此目录的索引并重新生成。",
+    "What the index of this folder holds, and whether it is fresh.": "此目录的索引有什么内容，是否最新。",
+    "Keep the index fresh while files change, so that a question looks at no file.": "文件变化时保持索引最新，提问时无须再扫描文件。",
+    "Stays in the foreground; Ctrl-C ends it. Without it, each question finds changes itself.": "在前台运行，Ctrl-C 结束。没有它时，每次提问会自行发现变化。",
+    "Also say what each refresh did.": "同时说明每次更新做了什么。",
+    "Measure on labelled files.": "用带标注的文件进行评测。",
+    "Try the real thing end to end, and say what works.": "从头到尾实际试运行，并说明哪些可用。",
+    "Asks questions in a scratch folder with a home of its own, which are gone afterwards. Your files are not touched and nothing goes over the network. The status is 1 when something fails.": "在临时目录和独立的主目录中提问，结束后全部清除。不触碰你的文件，也不访问网络。有失败时退出状态为 1。",
+    "Print the completion script for a shell. Nothing is installed: your own start-up file decides.": "输出 shell 的补全脚本。不会安装任何东西：由你自己的启动文件决定。",
+    "Answer a question from the right context of this folder.": "用此目录中恰当的上下文回答问题。",
+    "Print the assembled prompt, for use with any other tool.": "输出组装好的提示词，供其他工具使用。",
+    "List or delete earlier exchanges.": "列出或删除之前的问答。",
+    "Show what a reference points to.": "显示引用所指的内容。",
+    "Write a commented .clew.yaml.": "写入带注释的 .clew.yaml。",
+    "Keep the index fresh while files change.": "文件变化时保持索引最新。",
+    "Print the completion script for a shell.": "输出 shell 的补全脚本。",
+}
+"""English paragraph, on one line, to Chinese."""
+
+
+class ChineseFormatter(click.HelpFormatter):
+    """Writes what it is given in Chinese where a wording is known."""
+
+    def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
+        """The usage line."""
+        super().write_usage(prog, args, "用法：")
+
+    def write_heading(self, heading: str) -> None:
+        """`Options`, `Commands`."""
+        self.write(f"{'':>{self.current_indent}}{HEADINGS.get(heading, heading)}：\n")
+
+    def write_text(self, text: str) -> None:
+        """The help text of a command, or its examples."""
+        paragraphs = re.split(r"\n\s*\n", inspect.cleandoc(text))
+        super().write_text("\n\n".join(map(_paragraph, paragraphs)))
+
+    def write_dl(self, rows: Sequence[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
+        """Options and commands with what they do."""
+        super().write_dl([(name, _cell(text)) for name, text in rows], col_max, col_spacing)
+
+
+def _paragraph(text: str) -> str:
+    if text.startswith("\b"):
+        return re.sub(r"^(\s*)Examples?:", r"\1示例：", text, count=1, flags=re.MULTILINE)
+    return HELP.get(" ".join(text.split()), text)
+
+
+def _cell(text: str) -> str:
+    words, gap, extra = text.partition("  [")
+    known = HELP.get(words)
+    if known is None and words.endswith("..."):
+        # Click cuts the words of a command where the window is narrow.
+        known = next((chinese for english, chinese in HELP.items() if english.startswith(words[:-3])), None)
+    tail = gap + extra
+    for english, chinese in EXTRAS:
+        tail = tail.replace(english, chinese)
+    return (known or words) + tail
