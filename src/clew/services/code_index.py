@@ -167,7 +167,16 @@ def add_commits(index: CodeIndex, git: Git, head: str | None = None) -> str:
 def _commits(git: Git, revision: str) -> Iterator[Commit]:
     for one in git.commits(HISTORY, revision, merges=False, most_files=MOST_PATHS + 1):
         paths = one.files if len(one.files) <= MOST_PATHS else ()
-        yield Commit(one.id, int(datetime.fromisoformat(one.at).timestamp()), f"{one.subject}\n{one.body}", paths)
+        yield Commit(one.id, _seconds(one.at), f"{one.subject}\n{one.body}", paths)
+
+
+def _seconds(at: str) -> int:
+    """Seconds since the epoch of a time as git prints it."""
+    try:
+        return int(datetime.fromisoformat(at).timestamp())
+    except ValueError:
+        # Old commits exist whose zone is no zone (`+518:00`): their time counts as UTC.
+        return int(datetime.fromisoformat(f"{at[:19]}+00:00").timestamp())
 
 
 @dataclass(frozen=True, slots=True)

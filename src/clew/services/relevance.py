@@ -165,15 +165,8 @@ class Finder:
         ranked = order(vectors, self.ranking.file[task])
         top = ranked[:SHOWN_FILES]
         places = {file: place for place, (file, _) in enumerate(top)}
-        outlined = [
-            RankedFile(
-                file, value, self.files[file].kind, self.files[file].lines,
-                [(c.id, c.first, c.last, c.symbol) for c in self.index.chunks_of(file)],
-            )
-            for file, value in top
-        ]  # fmt: skip
         scored = matched.scored
-        shown = passages(outlined, scored.chunks, scored.chunk_covered, matched.near, self.ranking.passage)
+        shown = passages(self.outlined(top), scored.chunks, scored.chunk_covered, matched.near, self.ranking.passage)
         return Related(
             query=query,
             files=tuple(self._related(file, value) for file, value in ranked),
@@ -187,6 +180,16 @@ class Finder:
                           and e.concept.role in ("word", "name", "glossary")),
             commits=matched.commits,
         )  # fmt: skip
+
+    def outlined(self, top: Sequence[tuple[int, float]]) -> list[RankedFile]:
+        """Ranked files with their chunks."""
+        return [
+            RankedFile(
+                file, value, self.files[file].kind, self.files[file].lines,
+                [(c.id, c.first, c.last, c.symbol) for c in self.index.chunks_of(file)],
+            )
+            for file, value in top
+        ]  # fmt: skip
 
     def _related(self, file: int, value: float) -> RelatedFile:
         row = self.files[file]
@@ -203,7 +206,7 @@ class Finder:
             likeness = [float(value) for value in vectors[1:] @ vectors[0]]
         found = Found(
             matched.evidence, matched.scored, matched.near, self.chunk_file, matched.frequencies, top,
-            {passage.chunk for passage in shown[:_TOP_PASSAGES]}, likeness,
+            {file: len(self.index.chunks_of(file)) for file, _ in top[:3]}, {passage.chunk for passage in shown[:_TOP_PASSAGES]}, likeness,
             bool(matched.symbols), bool(matched.paths),
         )  # fmt: skip
         return numbers(found, load_background())

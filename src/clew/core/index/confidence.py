@@ -16,7 +16,7 @@ NUMBERS = (
     "covered_file", "covered_chunk", "best", "near", "known", "votes", "names", "defines", "mentioned", "words", "han",
     "chunk_share", "file_share", "top_share", "chunk_weight", "topic", "topic_best", "on_topic", "likeness", "likeness_3",
     "lead", "top_score", "unknown", "rarest", "rarest_unknown", "top_missing", "top_missing_rarest", "keys_missing",
-    "first_file", "keys_least", "keys_most", "unknown_words",
+    "first_file", "keys_least", "keys_most", "unknown_words", "file_topic", "file_topic_best", "size",
 )  # fmt: skip
 """Names of the numbers, in order."""
 MOST_RARE = 9.9
@@ -48,6 +48,8 @@ class Found:
     """In how many chunks each term stands."""
     top_files: Sequence[tuple[int, float]]
     """Best files with their scores."""
+    file_chunks: Mapping[int, int]
+    """Number of chunks of each of the best files."""
     top_chunks: Set[int]
     """The best passages."""
     likeness: Sequence[float]
@@ -80,6 +82,7 @@ def numbers(found: Found, background: Background) -> list[float]:
         max((value for chunk, value in item.chunks.items() if chunk in found.top_chunks), default=0.0) / ceiling
         for _, item in keys
     ]
+    local = _local_topics(plain, weights, found, background)
     first = found.top_files[0][0] if found.top_files else None
     likeness = sorted(found.likeness, reverse=True)
     return [
@@ -115,7 +118,28 @@ def numbers(found: Found, background: Background) -> list[float]:
         min(in_keys, default=0.0),
         max(in_keys, default=0.0),
         len(unknown) / count,
+        sum(local) / max(len(local), 1) / 4,
+        max(local, default=0.0) / 4,
+        math.log1p(chunks) / 10,
     ]
+
+
+def _local_topics(
+    plain: Sequence[Evidence], weights: Sequence[float], found: Found, background: Background
+) -> list[float]:
+    """For the best three files: how much more they speak of the question than code at large, whatever stands beside
+    them; a large tree has many topics, and each has a small share of it."""
+    total = sum(weights) or 1.0
+    topics: list[float] = []
+    for file, _ in found.top_files[:3]:
+        size = found.file_chunks.get(file, 0)
+        value = 0.0
+        for item, weight in zip(plain, weights, strict=True):
+            held = sum(1 for chunk in item.chunks if found.chunk_file[chunk] == file)
+            rarity = background.of(_standing(item, found.frequencies, background)) if item.concept.alternatives else 0.0
+            value += weight * max(min(math.log((held + 0.02) / (size + 1.0)) + rarity, 5.0), -3.0)
+        topics.append(value / total)
+    return topics
 
 
 def _importance(item: Evidence, frequencies: Mapping[str, int], background: Background) -> float:

@@ -50,23 +50,38 @@ def passages(
     weights: Mapping[str, float],
 ) -> list[Passage]:
     """All chunks of `files` (best first), best passage first."""
-    if not files:
-        return []
-    top, most = files[0].score, max(scores.values(), default=0.0) or 1.0
-    closest = max(near.values(), default=0.0) or 1.0
+    rows = passage_rows(files, scores, covered, near)
     vector = [weights.get(name, 0.0) for name in CHUNK_FEATURES]
     found: list[Passage] = []
-    for place, ranked in enumerate(files):
-        values = [scores.get(chunk, 0.0) for chunk, *_ in ranked.chunks]
-        places = {at: rank for rank, at in enumerate(sorted(range(len(values)), key=lambda at: (-values[at], at)))}
-        for at, (chunk, first, last, symbol) in enumerate(ranked.chunks):
-            beside = max([values[other] for other in (at - 1, at + 1) if 0 <= other < len(values)], default=0.0)
-            row = (
-                values[at] / most, covered.get(chunk, 0.0), near.get(chunk, 0.0) / closest, ranked.score - top,
-                1 / (1 + place), 1 / (1 + places[at]), beside / most, float(at == 0), (last - first + 1) / MOST_LINES,
-                float(ranked.lines <= SMALL_FILE), float(ranked.kind is Kind.DOC), float(ranked.kind is Kind.TEST),
-            )  # fmt: skip
+    for ranked in files:
+        for row, (chunk, first, last, symbol) in zip(rows[ranked.file], ranked.chunks, strict=True):
             score = sum(weight * value for weight, value in zip(vector, row, strict=True))
             found.append(Passage(chunk, ranked.file, first, last, symbol, score))
     found.sort(key=lambda one: (-one.score, one.chunk))
+    return found
+
+
+def passage_rows(
+    files: Sequence[RankedFile],
+    scores: Mapping[int, float],
+    covered: Mapping[int, float],
+    near: Mapping[int, float],
+) -> dict[int, list[tuple[float, ...]]]:
+    """By file, the feature vector of each of its chunks, in the order of CHUNK_FEATURES."""
+    if not files:
+        return {}
+    top, most = files[0].score, max(scores.values(), default=0.0) or 1.0
+    closest = max(near.values(), default=0.0) or 1.0
+    found: dict[int, list[tuple[float, ...]]] = {}
+    for place, ranked in enumerate(files):
+        values = [scores.get(chunk, 0.0) for chunk, *_ in ranked.chunks]
+        places = {at: rank for rank, at in enumerate(sorted(range(len(values)), key=lambda at: (-values[at], at)))}
+        rows = found[ranked.file] = []
+        for at, (chunk, first, last, _) in enumerate(ranked.chunks):
+            beside = max([values[other] for other in (at - 1, at + 1) if 0 <= other < len(values)], default=0.0)
+            rows.append((
+                values[at] / most, covered.get(chunk, 0.0), near.get(chunk, 0.0) / closest, ranked.score - top,
+                1 / (1 + place), 1 / (1 + places[at]), beside / most, float(at == 0), (last - first + 1) / MOST_LINES,
+                float(ranked.lines <= SMALL_FILE), float(ranked.kind is Kind.DOC), float(ranked.kind is Kind.TEST),
+            ))  # fmt: skip
     return found
