@@ -6,7 +6,9 @@ import ast
 import json
 import os
 import re
+import sqlite3
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -183,6 +185,17 @@ def test_what_is_removed_from_the_history_is_gone_from_the_disk(harbour: Path, h
     assert refused.status == 2 and "--yes" in refused.err and on_disk("berth")
     assert clew("history", "clear", "--yes", "--json", cwd=harbour, env={"CLEW_THREAD": "one"}).json == {"removed": 1}
     assert not on_disk("berth")
+
+
+@pytest.mark.requirement("P-05")
+def test_removal_is_real_also_while_another_process_has_the_history_open(harbour: Path, home: Path) -> None:
+    ask(harbour, "what is a berth?", CLEW_THREAD="one")
+    with closing(sqlite3.connect(home / "clew" / "history.db")) as other:
+        other.execute("select count(*) from exchange").fetchone()
+        ask(harbour, "what is a zyzzyva?", "A tropical weevil called quasimodo.", CLEW_THREAD="one")
+        assert clew("history", "remove", "2", cwd=harbour).status == 0
+        left = [path.name for path in (home / "clew").iterdir() if path.is_file() and b"quasimodo" in path.read_bytes()]
+    assert not left
 
 
 @pytest.mark.requirement("P-05")

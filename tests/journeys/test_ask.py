@@ -525,6 +525,18 @@ def test_a_huge_file_is_left_out_and_refused_when_it_is_named(harbour: Path) -> 
     assert named.status == 2 and "3.0 GB" in named.err
 
 
+@pytest.mark.slow
+@pytest.mark.requirement("P-01", "P-03")
+def test_a_huge_tree_is_read_in_part_which_is_said(harbour: Path) -> None:
+    for folder in range(320):
+        write(harbour, {f"zz/{folder}/{number}.txt": f"quay {number}\n" for number in range(200)})
+    found = clew("ask", QUESTION, cwd=harbour, timeout=300)
+    assert found.status == 0, found.err
+    assert "only the first 60000 files were read" in found.err
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    assert peak < 600 << 20, f"{peak >> 20} MB"
+
+
 # ---------------------------------------------------------------------- at once, and killed
 
 

@@ -122,16 +122,28 @@ class ExchangeStore:
         """Delete exchanges, texts included; how many there were."""
         doomed = [(workspace, number) for number in ids]
         query = "delete from exchange where workspace = ? and id = ?"
-        return self._run(
+        count = self._run(
             lambda connection: connection.executemany(query, doomed).rowcount if doomed else 0, writes=True
         )
+        self._overwrite()
+        return count
 
     def clear(self, workspace: str, thread: str | None = None) -> int:
         """Delete all exchanges of a workspace, or of one of its threads; how many there were."""
         query, values = "delete from exchange where workspace = ?", [workspace]
         if thread is not None:
             query, values = f"{query} and thread = ?", [workspace, thread]
-        return self._run(lambda connection: connection.execute(query, values).rowcount, writes=True)
+        count = self._run(lambda connection: connection.execute(query, values).rowcount, writes=True)
+        self._overwrite()
+        return count
+
+    def _overwrite(self) -> None:
+        """Leave no deleted text in the write-ahead log, which outlives this process where another has the file open."""
+        found: tuple[int, int, int] = self._run(
+            lambda connection: connection.execute("pragma wal_checkpoint(truncate)").fetchone()
+        )
+        if found[0]:
+            self.notices.append("another process reads the history; deleted text leaves the disk when it is done")
 
     def _select(self, where: str, values: Sequence[str | int]) -> tuple[Exchange, ...]:
         query = f"select {_COLUMNS} from exchange where {where}"

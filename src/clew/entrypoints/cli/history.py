@@ -14,6 +14,7 @@ from clew.core.context.fragment import Exchange
 from clew.core.text.printable import printable
 from clew.entrypoints.cli.style import apply_color, aside, harmless, pale
 from clew.entrypoints.cli.texts import say
+from clew.entrypoints.cli.wording import translated
 from clew.errors import NotFound, UsageError
 from clew.services.ask import Threads
 from clew.stores.exchanges import ExchangeStore
@@ -100,6 +101,7 @@ def remove(numbers: tuple[int, ...], as_json: bool) -> None:
         if unknown:
             raise _no_exchange(unknown[0])
         count = store.remove(app.workspace.id, dict.fromkeys(numbers))
+        _tell(app, store)
     _removed(app, count, as_json)
 
 
@@ -119,6 +121,7 @@ def clear(everything: bool, yes: bool, as_json: bool) -> None:
             question = say("history.confirm-all" if everything else "history.confirm-thread", app.language, count)
             click.confirm(question, abort=True, err=True)
         count = store.clear(app.workspace.id, thread)
+        _tell(app, store)
     _removed(app, count, as_json)
 
 
@@ -131,7 +134,7 @@ def _removed(app: App, count: int, as_json: bool) -> None:
 
 def _tell(app: App, store: ExchangeStore) -> None:
     for notice in (*app.loaded.notices, *store.notices):
-        aside(say("note", app.language) + notice)
+        aside(say("note", app.language) + translated(notice, app.language))
 
 
 def _current(app: App, store: ExchangeStore) -> str:

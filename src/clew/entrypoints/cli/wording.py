@@ -241,6 +241,7 @@ CHINESE: dict[str, str] = {
     "the history of exchanges was damaged; it was kept as {}, and a new one started": "问答历史已损坏；已保留为 {}，并新建了一份",
     "{}: `shell_history: true` has no effect; only {} can switch it on": "{}：`shell_history: true` 无效；只有 {} 可以打开它",
     "the index could not be kept, and this took longer for it: {}": "索引无法保存，因此这次较慢：{}",
+    "another process reads the history; deleted text leaves the disk when it is done": "另一个进程正在读取历史；待其结束后，已删除的文本才会从磁盘上消失",
     "no model is chosen": "没有选择模型",
     "set CLEW_MODEL=provider:name; `clew models` lists what is usable": "设置 CLEW_MODEL=provider:name；`clew models` 可列出可用的模型",
     "no system keyring that is unlocked": "没有已解锁的系统密钥环",
