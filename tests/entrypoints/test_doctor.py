@@ -62,7 +62,7 @@ def test_what_is_broken_fails_with_cause_and_fix_and_status_1(home: Path, tmp_pa
         r"^FAILS  configuration\n    cause: .*config\.yaml:1.*\n    fix: did you mean `max_tokens`", found.out
     )
     assert "1 failed" in found.err
-    assert re.search(r"^ok  index", found.out, re.MULTILINE)
+    assert re.search(r"^ok     index", found.out, re.MULTILINE)
 
 
 @pytest.mark.requirement("F-08")

@@ -19,6 +19,8 @@ from clew.entrypoints.cli.wording import translated
 from clew.errors import ClewError
 from clew.services.doctor import Finding, examine, models
 
+_WIDTH = {"en": 5, "zh": 2}
+"""Characters of the longest state."""
 _COLOR = {"ok": "green", "warn": "yellow", "fail": "red"}
 
 
@@ -82,7 +84,7 @@ def _terminal() -> Finding:
 
 
 def _print(one: Finding, language: str) -> None:
-    state = click.style(say(f"doctor.{one.status}", language), fg=_COLOR[one.status])
+    state = click.style(say(f"doctor.{one.status}", language).ljust(_WIDTH[language]), fg=_COLOR[one.status])
     what = f"  {pale(one.what)}" if one.what else ""
     click.echo(f"{state}  {say(f'doctor.{one.name}', language)}{what}")
     if one.cause:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import click
@@ -48,11 +49,10 @@ def models(as_json: bool) -> None:
     language = app.language
     for one in states:
         marked = default is not None and is_default(one, str(default["name"]))
-        click.echo(_line(one, language, marked=marked))
-        for name in one.models[:_MOST_NAMES]:
-            click.echo(f"    ollama:{name}")
-    name = chosen.value or say("models.none", language)
-    click.echo(f"* {name}  {pale('(' + say('models.default', language, chosen.origin) + ')')}")
+        for line in _lines(one, language, marked=marked):
+            click.echo(line)
+    origin = say("models.default", language, chosen.origin) if chosen.value else say("models.unset", language)
+    click.echo(f"* {chosen.value or say('models.none', language)}  {pale(f'({origin})')}")
     aside(say("models.choose", language, user_file))
 
 
@@ -72,8 +72,13 @@ def public_url(url: str) -> str:
     return f"{parts.scheme}://{host}{f':{parts.port}' if parts.port else ''}{parts.path}"
 
 
-def _line(one: ModelStatus, language: str, *, marked: bool) -> str:
+def _lines(one: ModelStatus, language: str, *, marked: bool) -> Iterator[str]:
+    """The state of a provider, and below it where it is reached and with what key."""
     state = say("models.usable" if one.usable else "models.unusable", language)
-    facts = [public_url(one.endpoint), say("models.key", language, one.key) if one.key else "", one.why]
     shown = click.style(state, fg="green") if one.usable else pale(state)
-    return f"{'*' if marked else ' '} {one.name:<14} {shown}  {pale(' · '.join(filter(None, facts)))}".rstrip()
+    yield f"{'*' if marked else ' '} {one.name:<12} {shown}{pale('  ' + one.why) if one.why else ''}"
+    facts = [public_url(one.endpoint), say("models.key", language, one.key) if one.key else ""]
+    if any(facts):
+        yield f"{'':<15}{pale(' · '.join(filter(None, facts)))}"
+    for name in one.models[:_MOST_NAMES]:
+        yield f"{'':<15}{name}"

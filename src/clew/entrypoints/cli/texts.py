@@ -59,6 +59,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "models.unusable": ("not usable", "不可用"),
     "models.key": ("key from {}", "密钥来自 {}"),
     "models.default": ("default, from {}", "默认，来自 {}"),
+    "models.unset": ("default", "默认"),
     "models.none": ("none: the best passages are the answer", "无：以最相关的段落作答"),
     "models.choose": (
         "choose one with --model provider:name, CLEW_MODEL=provider:name, or `model:` in {}",
