@@ -17,6 +17,7 @@ PACKAGE = ROOT / "src" / "clew"
 
 READS_ENVIRONMENT = {
     "app.py": "the composition root: it reads the environment once and hands it on as a value",
+    "entrypoints/cli/start.py": "it decides, before anything is loaded, whether help is wanted in plain English",
 }
 """Modules of src/clew that may touch os.environ, each with its reason."""
 

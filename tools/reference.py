@@ -8,6 +8,7 @@ import importlib
 import inspect
 import os
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = ROOT / "docs" / "reference"
 SETTINGS = ROOT / "src" / "clew" / "settings.py"
 COMMANDS = "clew.entrypoints.cli.main"
+HELP = ROOT / "src" / "clew" / "data" / "help.txt"
 HEAD = "<!-- Made by `make docs`. Do not edit. -->\n"
 
 
@@ -30,15 +32,24 @@ def main() -> None:
     for name in [name for name in os.environ if name.startswith("CLEW_")]:
         del os.environ[name]
     os.environ.update(LC_ALL="C.UTF-8", LANG="C.UTF-8", LANGUAGE="en", COLUMNS="100")
-    stale = [name for name, text in pages().items() if not is_current(REFERENCE / name, text)]
+    made = {REFERENCE / name: text for name, text in pages().items()} | {HELP: help_text()}
+    stale = {path: text for path, text in made.items() if not is_current(path, text)}
     if check:
         if stale:
-            sys.exit(f"error: out of date: {', '.join(f'docs/reference/{name}' for name in stale)}\nhint: make docs")
+            names = ", ".join(str(path.relative_to(ROOT)) for path in stale)
+            sys.exit(f"error: out of date: {names}\nhint: make docs")
         return
     REFERENCE.mkdir(parents=True, exist_ok=True)
-    for name in stale:
-        (REFERENCE / name).write_text(pages()[name], encoding="utf-8")
-        print(f"docs/reference/{name}")
+    for path, text in stale.items():
+        path.write_text(text, encoding="utf-8")
+        print(path.relative_to(ROOT))
+
+
+def help_text() -> str:
+    """What `clew --help` prints on a terminal of 80 columns, in English."""
+    command = [sys.executable, "-c", "from clew.entrypoints.cli.main import main; main(['--help'])"]
+    done = subprocess.run(command, env=os.environ | {"COLUMNS": "80"}, capture_output=True, text=True, check=True)
+    return done.stdout
 
 
 def is_current(path: Path, text: str) -> bool:

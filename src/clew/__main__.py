@@ -1,5 +1,5 @@
 """`python -m clew`."""
 
-from clew.entrypoints.cli.main import main
+from clew.entrypoints.cli.start import main
 
 main()

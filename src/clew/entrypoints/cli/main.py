@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import click
 from click.shell_completion import CompletionItem
 
+from clew._version import __version__
 from clew.entrypoints.cli.texts import INTERRUPTED
 from clew.errors import ClewError
 
@@ -106,7 +107,7 @@ Examples:
 @click.group(
     cls=LazyGroup, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
 )
-@click.version_option(package_name="clew", message="clew %(version)s")
+@click.version_option(__version__, message="clew %(version)s")
 def cli() -> None:
     """Context that does not rot: decides what a model reads, and says why."""
 

@@ -1,0 +1,68 @@
+"""The door of `clew`: answers `--version` and `--help` without loading anything, and hands the rest to `main`.
+
+Click alone takes longer to import than the interpreter to start. Help is a text that `tools/reference.py` writes and a
+test compares with what click would print.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+HELP = ("--help", "-h")
+_CONFIG = (".config/clew/config.yaml", "Library/Application Support/clew/config.yaml")
+_LOCALE = ("CLEW_LANG", "LC_ALL", "LC_MESSAGES", "LANG")
+
+
+def main() -> None:
+    """Run the command line and exit."""
+    words = sys.argv[1:]
+    if words == ["--version"]:
+        from clew._version import __version__  # noqa: PLC0415 - each way loads only what it needs
+
+        sys.exit(_printed(f"clew {__version__}\n"))
+    if len(words) < 2 and (not words or words[0] in HELP) and _plain_english():
+        text = _help_text()
+        if text:
+            sys.exit(_printed(text))
+    from clew.entrypoints.cli.main import main as run  # noqa: PLC0415 - as above
+
+    run()
+
+
+def _plain_english() -> bool:
+    """Whether help is wanted in English, at the usual width: nothing that could say otherwise is set."""
+    environ = os.environ
+    if any("zh" in environ.get(name, "").lower() for name in _LOCALE) or "CLEW_HOME" in environ:
+        return False
+    if any(name in environ for name in ("XDG_CONFIG_HOME", "APPDATA")):
+        return False
+    home = environ.get("HOME", "")
+    if not home or any(os.path.exists(os.path.join(home, name)) for name in _CONFIG):
+        return False
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns >= 80  # noqa: PLR2004 - the width of the text
+    except (OSError, ValueError, AttributeError):
+        return True
+
+
+def _help_text() -> str:
+    path = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(__file__))), "data", "help.txt")
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def _printed(text: str) -> int:
+    """Write the text; the exit status."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except (OSError, AttributeError):
+        return 1
+    return 0
