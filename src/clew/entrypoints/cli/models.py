@@ -12,6 +12,7 @@ from clew.adapters.models.catalogue import ModelStatus
 from clew.app import App
 from clew.entrypoints.cli.style import apply_color, aside, pale
 from clew.entrypoints.cli.texts import say
+from clew.entrypoints.cli.wording import translated
 
 _MOST_NAMES = 20
 
@@ -76,7 +77,7 @@ def _lines(one: ModelStatus, language: str, *, marked: bool) -> Iterator[str]:
     """The state of a provider, and below it where it is reached and with what key."""
     state = say("models.usable" if one.usable else "models.unusable", language)
     shown = click.style(state, fg="green") if one.usable else pale(state)
-    yield f"{'*' if marked else ' '} {one.name:<12} {shown}{pale('  ' + one.why) if one.why else ''}"
+    yield f"{'*' if marked else ' '} {one.name:<12} {shown}{pale('  ' + translated(one.why, language)) if one.why else ''}"
     facts = [public_url(one.endpoint), say("models.key", language, one.key) if one.key else ""]
     if any(facts):
         yield f"{'':<15}{pale(' · '.join(filter(None, facts)))}"
