@@ -361,6 +361,17 @@ def test_nothing_in_a_file_or_an_answer_steers_the_terminal(harbour: Path) -> No
     assert b"see" in said and b"\x1b]52" not in said
 
 
+@pytest.mark.requirement("F-01")
+def test_indexing_shows_progress_on_a_terminal_only(harbour: Path) -> None:
+    write(harbour, {f"src/part{number}.py": HARBOUR["src/berths.py"] * 30 for number in range(900)})
+    said = on_terminal("context", "free berths?", cwd=harbour, env={"NO_COLOR": "1"})
+    assert re.search(rb"\r\x1b\[2Kindexing \d+ of 90\d files", said)
+    assert b"indexing" not in said.rpartition(b"\x1b[2K")[2]
+    (harbour / "src" / "more.py").write_text("x = 1\n", encoding="utf-8")
+    piped = clew("context", "free berths?", cwd=harbour, env={"CLEW_HOME": str(harbour.parent / "other")})
+    assert "indexing" not in piped.err and "\r" not in piped.err
+
+
 def on_terminal(*arguments: str, cwd: Path, env: dict[str, str | None]) -> bytes:
     """What a command writes to a terminal that it has for itself."""
     main, side = os.openpty()

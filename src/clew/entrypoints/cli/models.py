@@ -77,7 +77,8 @@ def _lines(one: ModelStatus, language: str, *, marked: bool) -> Iterator[str]:
     """The state of a provider, and below it where it is reached and with what key."""
     state = say("models.usable" if one.usable else "models.unusable", language)
     shown = click.style(state, fg="green") if one.usable else pale(state)
-    yield f"{'*' if marked else ' '} {one.name:<12} {shown}{pale('  ' + translated(one.why, language)) if one.why else ''}"
+    why = pale("  " + translated(one.why, language)) if one.why else ""
+    yield f"{'*' if marked else ' '} {one.name:<12} {shown}{why}"
     facts = [public_url(one.endpoint), say("models.key", language, one.key) if one.key else ""]
     if any(facts):
         yield f"{'':<15}{pale(' · '.join(filter(None, facts)))}"
