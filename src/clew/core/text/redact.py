@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +33,10 @@ def redact(text: str, *, strict: bool = False) -> Redacted:
     """
     found: Counter[str] = Counter()
     text = _without_private_keys(text, found)
-    for kind, pattern in (*_RULES, *(_STRICT_RULES if strict else ())):
-        text = pattern.sub(_replacement(kind, found), text)
+    lower = text.lower()
+    for rule in (*_RULES, *(_STRICT_RULES if strict else ())):
+        if not rule.hints or any(hint in lower for hint in rule.hints):
+            text = _compiled(rule.shape).sub(_replacement(rule.kind, found), text)
     return Redacted(text, tuple(sorted(found.items())))
 
 
@@ -104,8 +107,27 @@ def _harmless(secret: str) -> bool:
     return _HARMLESS.fullmatch(secret) is not None or bool(re.search("[\u4e00-\u9fff]", secret))
 
 
-def _token(kind: str, shape: str) -> tuple[str, re.Pattern[str]]:
-    return kind, re.compile(rf"(?<![A-Za-z0-9_])(?P<s>{shape})(?![A-Za-z0-9_])")
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """A shape of a secret, the group `s`. Text without any of the hints (in lower case) cannot hold one."""
+
+    kind: str
+    shape: str
+    hints: tuple[str, ...]
+
+
+@cache
+def _compiled(shape: str) -> re.Pattern[str]:
+    """Most texts hold no hint of most rules, so most rules are never compiled."""
+    return re.compile(shape)
+
+
+def _rule(kind: str, shape: str, hints: str) -> _Rule:
+    return _Rule(kind, shape, tuple(hints.split()))
+
+
+def _token(kind: str, shape: str, hints: str) -> _Rule:
+    return _rule(kind, rf"(?<![A-Za-z0-9_])(?P<s>{shape})(?![A-Za-z0-9_])", hints)
 
 
 _NAME = (
@@ -118,86 +140,105 @@ _UPPER_NAME = (
     r"(?:PASS|PASSWD|PASSWORD|PWD|SECRET|TOKEN|KEY|CREDENTIALS?|PASSPHRASE|PAT|DSN|AUTH)(?:_[A-Z0-9]{1,12})?"
 )
 
-_RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
-    _token("github-token", r"gh[pousr]_[A-Za-z0-9]{30,255}|github_pat_[A-Za-z0-9_]{22,255}"),
-    _token("gitlab-token", r"gl(?:pat|dt|rt|cbt|ptt|ft|soat)-[A-Za-z0-9_.-]{16,64}"),
-    _token("anthropic-key", r"sk-ant-[A-Za-z0-9_-]{20,200}"),
-    _token("openai-key", r"sk-(?:proj-|svcacct-|admin-|or-v1-)?(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{20,220}"),
-    _token("aws-key-id", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}"),
-    _token("cloud-key-id", r"LTAI[A-Za-z0-9]{12,24}|AKID[A-Za-z0-9]{28,36}"),
-    _token("google-key", r"AIza[A-Za-z0-9_-]{35}|ya29\.[A-Za-z0-9_-]{20,400}|GOCSPX-[A-Za-z0-9_-]{20,40}"),
-    _token("slack-token", r"xox[abeoprs]-[A-Za-z0-9-]{10,250}|xapp-[0-9]-[A-Za-z0-9-]{20,250}"),
-    _token("stripe-key", r"(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,120}|whsec_[A-Za-z0-9+/=]{20,80}"),
-    _token("npm-token", r"npm_[A-Za-z0-9]{36}"),
-    _token("pypi-token", r"pypi-[A-Za-z0-9_-]{50,400}"),
-    _token("huggingface-token", r"hf_[A-Za-z0-9]{30,60}"),
-    _token("sendgrid-key", r"SG\.[A-Za-z0-9_-]{16,40}\.[A-Za-z0-9_-]{16,60}"),
-    _token("vault-token", r"hv[sbr]\.[A-Za-z0-9_-]{20,300}"),
-    _token("telegram-token", r"[0-9]{8,10}:AA[A-Za-z0-9_-]{33}"),
+_RULES: tuple[_Rule, ...] = (
+    _token(
+        "github-token",
+        r"gh[pousr]_[A-Za-z0-9]{30,255}|github_pat_[A-Za-z0-9_]{22,255}",
+        "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_",
+    ),
+    _token(
+        "gitlab-token",
+        r"gl(?:pat|dt|rt|cbt|ptt|ft|soat)-[A-Za-z0-9_.-]{16,64}",
+        "glpat- gldt- glrt- glcbt- glptt- glft- glsoat-",
+    ),
+    _token("anthropic-key", r"sk-ant-[A-Za-z0-9_-]{20,200}", "sk-ant-"),
+    _token("openai-key", r"sk-(?:proj-|svcacct-|admin-|or-v1-)?(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{20,220}", "sk-"),
+    _token("aws-key-id", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}", "akia asia abia acca"),
+    _token("cloud-key-id", r"LTAI[A-Za-z0-9]{12,24}|AKID[A-Za-z0-9]{28,36}", "ltai akid"),
+    _token(
+        "google-key",
+        r"AIza[A-Za-z0-9_-]{35}|ya29\.[A-Za-z0-9_-]{20,400}|GOCSPX-[A-Za-z0-9_-]{20,40}",
+        "aiza ya29. gocspx-",
+    ),
+    _token("slack-token", r"xox[abeoprs]-[A-Za-z0-9-]{10,250}|xapp-[0-9]-[A-Za-z0-9-]{20,250}", "xox xapp-"),
+    _token(
+        "stripe-key",
+        r"(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,120}|whsec_[A-Za-z0-9+/=]{20,80}",
+        "sk_live_ sk_test_ rk_live_ rk_test_ whsec_",
+    ),
+    _token("npm-token", r"npm_[A-Za-z0-9]{36}", "npm_"),
+    _token("pypi-token", r"pypi-[A-Za-z0-9_-]{50,400}", "pypi-"),
+    _token("huggingface-token", r"hf_[A-Za-z0-9]{30,60}", "hf_"),
+    _token("sendgrid-key", r"SG\.[A-Za-z0-9_-]{16,40}\.[A-Za-z0-9_-]{16,60}", "sg."),
+    _token("vault-token", r"hv[sbr]\.[A-Za-z0-9_-]{20,300}", "hvs. hvb. hvr."),
+    _token("telegram-token", r"[0-9]{8,10}:AA[A-Za-z0-9_-]{33}", ":aa"),
     _token(
         "service-key",
         r"gsk_[A-Za-z0-9]{40,80}|xai-[A-Za-z0-9]{40,100}|pplx-[A-Za-z0-9]{40,80}|r8_[A-Za-z0-9]{30,50}"
         r"|do[opr]_v1_[a-f0-9]{64}|shp(?:at|ss|ca|pa)_[a-fA-F0-9]{32}|PMAK-[a-f0-9]{24}-[a-f0-9]{34}"
         r"|NRAK-[A-Z0-9]{27}|lin_api_[A-Za-z0-9]{40}|dapi[a-f0-9]{32}|dp\.pt\.[A-Za-z0-9]{40,50}"
         r"|AGE-SECRET-KEY-1[A-Z0-9]{58}|SK[a-f0-9]{32}|key-[a-f0-9]{32}|figd_[A-Za-z0-9_-]{40}|atlasv1\.[\w=-]{60,70}",
+        "gsk_ xai- pplx- r8_ do shp pmak- nrak- lin_api_ dapi dp.pt. age-secret-key sk key- figd_ atlasv1.",
     ),
-    _token("jwt", r"eyJ[A-Za-z0-9_-]{8,2000}\.eyJ[A-Za-z0-9_-]{8,8000}\.[A-Za-z0-9_-]{8,2000}"),
-    ("webhook", re.compile(r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<s>[A-Za-z0-9_/-]{20,120})")),
-    ("webhook", re.compile(r"discord(?:app)?\.com/api/webhooks/(?P<s>[0-9]{10,25}/[A-Za-z0-9_-]{30,120})")),
+    _token("jwt", r"eyJ[A-Za-z0-9_-]{8,2000}\.eyJ[A-Za-z0-9_-]{8,8000}\.[A-Za-z0-9_-]{8,2000}", "eyj"),
+    _rule(
+        "webhook",
+        r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<s>[A-Za-z0-9_/-]{20,120})",
+        "hooks.slack.com/",
+    ),
+    _rule("webhook", r"discord(?:app)?\.com/api/webhooks/(?P<s>[0-9]{10,25}/[A-Za-z0-9_-]{30,120})", "discord"),
     # A user name may be missing, as in redis://:password@host.
-    ("password", re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}://[^\s:/@\"'<>]{0,200}:(?P<s>[^\s@/\"'<>]{3,200})@")),
-    (
+    _rule("password", r"[A-Za-z][A-Za-z0-9+.-]{0,30}://[^\s:/@\"'<>]{0,200}:(?P<s>[^\s@/\"'<>]{3,200})@", "://"),
+    _rule(
         "authorization",
-        re.compile(
-            r"(?i)(?:authorization|x-api-key|x-auth-token|private-token)[\"']?\s{0,4}[:=]\s{0,4}[\"']?"
-            r"(?:(?:bearer|basic|token|digest|apikey)\s{1,4})?(?P<s>[A-Za-z0-9._~+/=:-]{8,4000})"
-        ),
+        r"(?i)(?:authorization|x-api-key|x-auth-token|private-token)[\"']?\s{0,4}[:=]\s{0,4}[\"']?"
+        r"(?:(?:bearer|basic|token|digest|apikey)\s{1,4})?(?P<s>[A-Za-z0-9._~+/=:-]{8,4000})",
+        "authorization x-api-key x-auth-token private-token",
     ),
-    ("authorization", re.compile(r"(?i)\bbearer\s{1,4}(?P<s>(?=[A-Za-z._~+/-]*[0-9])[A-Za-z0-9._~+/-]{16,4000}=*)")),
-    (
+    _rule("authorization", r"(?i)\bbearer\s{1,4}(?P<s>(?=[A-Za-z._~+/-]*[0-9])[A-Za-z0-9._~+/-]{16,4000}=*)", "bearer"),
+    _rule(
         "cookie",
-        re.compile(
-            r"(?i)\b(?:session|sess|sid|csrf|auth)[\w-]{0,20}=(?P<s>(?=[A-Za-z._%-]*[0-9])[\w.%+/-]{16,4000}=*)"
-        ),
+        r"(?i)\b(?:session|sess|sid|csrf|auth)[\w-]{0,20}=(?P<s>(?=[A-Za-z._%-]*[0-9])[\w.%+/-]{16,4000}=*)",
+        "sess sid csrf auth",
     ),
-    (
+    _rule(
         "password",
-        re.compile(
-            r"(?:--(?:password|passwd|pass|token|secret|api-key)[= ]|\bsshpass -p ?)[\"']?(?P<s>[^\s\"']{4,200})"
-        ),
+        r"(?:--(?:password|passwd|pass|token|secret|api-key)[= ]|\bsshpass -p ?)[\"']?(?P<s>[^\s\"']{4,200})",
+        "--pass --token --secret --api-key sshpass",
     ),
-    ("password", re.compile(r"\bcurl\b[^\n]{0,200}? (?:-u|--user)[= ]?[\"']?[^\s:\"']{1,60}:(?P<s>[^\s\"']{3,200})")),
-    ("password", re.compile(r"\bmysql(?:dump|admin)?\b[^\n]{0,200}? -p(?P<s>[^\s\"'-][^\s\"']{3,100})")),
+    _rule("password", r"\bcurl\b[^\n]{0,200}? (?:-u|--user)[= ]?[\"']?[^\s:\"']{1,60}:(?P<s>[^\s\"']{3,200})", "curl"),
+    _rule("password", r"\bmysql(?:dump|admin)?\b[^\n]{0,200}? -p(?P<s>[^\s\"'-][^\s\"']{3,100})", "mysql"),
     # Environment style: capital letters, no spaces around the sign.
-    ("secret", re.compile(_UPPER_NAME + r"=(?P<q>[\"']?)(?P<s>(?!\s)[^\n\"']{4,4000}?)(?P=q)(?=[\s;&|]|$)")),
-    (
+    _rule(
         "secret",
-        re.compile(
-            rf"(?i){_NAME}[\"']?\s{{0,8}}(?:=>|:=|[:=])\s{{0,8}}[bru]?(?P<q>[\"'`])(?P<s>[^\s\"'`]{{6,4000}})(?P=q)"
-        ),
+        _UPPER_NAME + r"=(?P<q>[\"']?)(?P<s>(?!\s)[^\n\"']{4,4000}?)(?P=q)(?=[\s;&|]|$)",
+        "pass pwd secret token key credential pat dsn auth",
     ),
-    (
+    _rule(
         "secret",
-        re.compile(
-            rf"(?i){_NAME}\s{{0,4}}[:=]\s{{0,4}}(?P<s>(?=[^\s\"'`]{{0,200}}[0-9])[^\s\"'`,;(){{}}\[\]<>$]{{8,4000}})(?![(\[.])"
-        ),
+        rf"(?i){_NAME}[\"']?\s{{0,8}}(?:=>|:=|[:=])\s{{0,8}}[bru]?(?P<q>[\"'`])(?P<s>[^\s\"'`]{{6,4000}})(?P=q)",
+        "passw pwd passphrase secret token key credential",
+    ),
+    _rule(
+        "secret",
+        rf"(?i){_NAME}\s{{0,4}}[:=]\s{{0,4}}(?P<s>(?=[^\s\"'`]{{0,200}}[0-9])[^\s\"'`,;(){{}}\[\]<>$]{{8,4000}})(?![(\[.])",
+        "passw pwd passphrase secret token key credential",
     ),
 )
 
-_STRICT_RULES: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("secret", re.compile(r"(?m)\b(?:password|passwd|account)[ \t]+(?P<s>\S{3,400})")),
-    (
+_STRICT_RULES: tuple[_Rule, ...] = (
+    _rule("secret", r"(?m)\b(?:password|passwd|account)[ \t]+(?P<s>\S{3,400})", ""),
+    _rule(
         "secret",
-        re.compile(
-            r"(?m)^[ \t]{0,40}(?:- {0,4})?(?:export )?[\"']?[A-Za-z_/][\w./:-]{0,100}[\"']?[ \t]{0,20}[:=][ \t]{0,20}"
-            r"[\"']?(?P<s>(?![0-9]{1,5}[\"']?,?$)[^\s\"'{\[|>][^\n\"']{2,8000})"
-        ),
+        r"(?m)^[ \t]{0,40}(?:- {0,4})?(?:export )?[\"']?[A-Za-z_/][\w./:-]{0,100}[\"']?[ \t]{0,20}[:=][ \t]{0,20}"
+        r"[\"']?(?P<s>(?![0-9]{1,5}[\"']?,?$)[^\s\"'{\[|>][^\n\"']{2,8000})",
+        "",
     ),
-    ("secret", re.compile(r"[\"']\s{0,4}:\s{0,4}[\"'](?P<s>[^\s\"'][^\"'\n]{5,8000})[\"']")),
+    _rule("secret", r"[\"']\s{0,4}:\s{0,4}[\"'](?P<s>[^\s\"'][^\"'\n]{5,8000})[\"']", ""),
     # Fields between colons, the password last, as in .pgpass and .htpasswd.
-    ("secret", re.compile(r"(?m)^[^:\s\[={\"']{1,200}:(?:[^:\n\[]{1,100}:){3}(?P<s>[^:\s\[]{1,400})$")),
-    ("secret", re.compile(r"(?m)^[^:\s\[={\"']{1,200}:(?P<s>[^:\s\[\"',][^:\s\[\"']{3,400})$")),
-    ("secret", re.compile(r"(?m)^[ \t]{0,40}(?P<s>[A-Za-z0-9+/=_.-]{16,8000})[ \t\r]{0,40}$")),
+    _rule("secret", r"(?m)^[^:\s\[={\"']{1,200}:(?:[^:\n\[]{1,100}:){3}(?P<s>[^:\s\[]{1,400})$", ""),
+    _rule("secret", r"(?m)^[^:\s\[={\"']{1,200}:(?P<s>[^:\s\[\"',][^:\s\[\"']{3,400})$", ""),
+    _rule("secret", r"(?m)^[ \t]{0,40}(?P<s>[A-Za-z0-9+/=_.-]{16,8000})[ \t\r]{0,40}$", ""),
 )
 
 _KEY_BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----")
