@@ -36,7 +36,7 @@ class _Paths:
 @pytest.mark.requirement("P-02")
 def test_the_map_shows_folders_with_their_files_and_no_contents() -> None:
     (fragment,) = DirectoryTree(
-        _Paths("README.md", "src/app/main.py", "src/app/core/x.py", "docs/a.md", "docs/b.md")
+        _Paths("README.md", "src/app/main.py", "src/app/core/x.py", "docs/a.md", "docs/b.md").entries()
     ).collect("q")
     assert fragment.text == "./: README.md\n  docs/: a.md, b.md\n  src/app/: main.py\n    core/: x.py"
     assert (fragment.source, fragment.ref, fragment.weight) == ("tree", "tree", 30)
@@ -47,7 +47,7 @@ def test_the_map_shows_folders_with_their_files_and_no_contents() -> None:
 def test_the_map_of_a_real_tree_obeys_its_ignore_rules(tmp_path: Path) -> None:
     for name in ("a.py", "b.log", ".gitignore"):
         (tmp_path / name).write_text("*.log\n", encoding="utf-8")
-    (fragment,) = DirectoryTree(WorkTree(tmp_path)).collect("q")
+    (fragment,) = DirectoryTree(WorkTree(tmp_path).entries()).collect("q")
     assert "a.py" in fragment.text
     assert "b.log" not in fragment.text
 
@@ -57,7 +57,7 @@ def test_a_large_map_shows_shallow_folders_first_and_says_what_is_below() -> Non
         f"top{a}/mid{b}/low{c}/file{d}.py" for a in range(4) for b in range(4) for c in range(4) for d in range(30)
     ]
     paths += [f"top{a}/x.py" for a in range(4)] + [f"top{a}/mid{b}/y.py" for a in range(4) for b in range(4)]
-    (fragment,) = DirectoryTree(_Paths(*paths), most_lines=10).collect("q")
+    (fragment,) = DirectoryTree(_Paths(*paths).entries(), most_lines=10).collect("q")
     lines = fragment.text.splitlines()
     assert len(lines) == 10
     assert fragment.note == "10 of 85 folders"
@@ -65,17 +65,17 @@ def test_a_large_map_shows_shallow_folders_first_and_says_what_is_below() -> Non
         "  top0/: x.py",
         *(f"  top{number}/ (485 files below): x.py" for number in (1, 2, 3)),
     ]
-    (wide,) = DirectoryTree(_Paths(*(f"f{number:03}" for number in range(100))), most_names=3).collect("q")
+    (wide,) = DirectoryTree(_Paths(*(f"f{number:03}" for number in range(100))).entries(), most_names=3).collect("q")
     assert wide.text == "./: f000, f001, f002, … 97 more"
 
 
 def test_an_empty_tree_has_no_map() -> None:
-    assert DirectoryTree(_Paths()).collect("q") == ()
+    assert DirectoryTree(_Paths().entries()).collect("q") == ()
 
 
 @pytest.mark.requirement("Q-46")
 def test_hostile_names_stay_on_their_line_and_depth_is_bounded() -> None:
-    (fragment,) = DirectoryTree(_Paths("a\nb/c\x1b[0m", "/".join("d" * 1 for _ in range(3000)) + "/x")).collect("q")
+    (fragment,) = DirectoryTree(_Paths("a\nb/c\x1b[0m", "/".join("d" * 1 for _ in range(3000)) + "/x").entries()).collect("q")
     assert all(line.isprintable() for line in fragment.text.splitlines())
     assert "a\\nb/: c\\x1b[0m" in fragment.text
     assert len(fragment.text) < 1000
@@ -83,7 +83,7 @@ def test_hostile_names_stay_on_their_line_and_depth_is_bounded() -> None:
 
 @given(st.lists(st.from_regex(r"[ab](/[abc]){0,6}", fullmatch=True), unique=True, max_size=60), st.integers(1, 20))
 def test_the_map_never_has_more_lines_than_asked_for(paths: list[str], most: int) -> None:
-    for fragment in DirectoryTree(_Paths(*paths), most_lines=most).collect("q"):
+    for fragment in DirectoryTree(_Paths(*paths).entries(), most_lines=most).collect("q"):
         assert len(fragment.text.splitlines()) <= most
         assert fragment.line.startswith(f"{len(paths)} files")
 

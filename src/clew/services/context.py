@@ -27,7 +27,7 @@ from clew.core.context.fragment import DEFAULT_WEIGHTS, Exchange, Fragment
 from clew.core.context.layers import Snapshot, question_frame
 from clew.core.context.mode import Decision, Evidence, Mode, decide, explain
 from clew.core.context.style import choose_style, language, sentence
-from clew.core.ports import Tree
+from clew.core.ports import Entry
 from clew.core.text.printable import printable
 from clew.core.text.redact import is_secret_path
 from clew.errors import StoreError
@@ -192,9 +192,11 @@ def gather_from(
         ).collect(wish.question)
         fragments += exchange_fragments(exchanges, wish.weights.get("exchange", 50))
         fragments += _anchor_files(wish, finder, related)
-        fragments += _side(wish, place, tree, clock)
+        fragments += _side(wish, place, finder, clock)
     if decision.mode is Mode.RICH and found:
-        fragments += related_fragments(related, read, wish.weights.get("related", 80))
+        fragments += related_fragments(
+            related, read, wish.weights.get("related", 80), most=max(20, min(wish.max_tokens // 200, 400))
+        )
     snapshot = _assembled(wish, fragments, decision, _side_asked(wish, decision), found=found, reason=reason)
     notices = (*attached.notices, *filter(None, [freshened.notice]))
     return Gathered(snapshot, decision, reason, related, found, notices, freshened)
@@ -213,8 +215,10 @@ def _assembled(
     )  # fmt: skip
 
 
-def _side(wish: Wish, place: Place, tree: Tree, clock: datetime) -> list[Fragment]:
-    fragments = list(DirectoryTree(tree, weight=wish.weights.get("tree", 30)).collect(wish.question))
+def _side(wish: Wish, place: Place, finder: Finder, clock: datetime) -> list[Fragment]:
+    rows = sorted(finder.files.values(), key=lambda row: row.path)
+    listed = [Entry(row.path, row.size, row.stamp) for row in rows]
+    fragments = list(DirectoryTree(listed, weight=wish.weights.get("tree", 30)).collect(wish.question))
     fragments += Environment(
         place.environ, place.cwd, place.workspace.root, clock=lambda: clock, weight=wish.weights.get("environment", 10)
     ).collect(wish.question)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from clew.core.context.fragment import DEFAULT_WEIGHTS, Fragment
-from clew.core.ports import Entry, Tree
+from clew.core.ports import Entry
 from clew.core.text.printable import printable
 
 _MOST_FOLDERS = 20_000
@@ -21,16 +21,16 @@ class DirectoryTree:
     name = "tree"
 
     def __init__(
-        self, tree: Tree, *, weight: int = DEFAULT_WEIGHTS["tree"], most_lines: int = 100, most_names: int = 12
+        self, entries: Iterable[Entry], *, weight: int = DEFAULT_WEIGHTS["tree"], most_lines: int = 100, most_names: int = 12
     ) -> None:
-        self._tree = tree
+        self._entries = entries
         self._weight = weight
         self._most_lines = most_lines
         self._most_names = most_names
 
     def collect(self, question: str) -> Sequence[Fragment]:
         """The map; nothing for an empty tree."""
-        top, folders = _counted(self._tree.entries())
+        top, folders = _counted(self._entries)
         if not top.files:
             return ()
         line = f"{top.files:,} files in {folders:,} folders"
