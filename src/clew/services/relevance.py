@@ -145,7 +145,7 @@ class Finder:
     def __post_init__(self) -> None:
         self.files = self.index.files()
         self.chunk_file = self.index.chunk_files()
-        self.paths = {row.path: row.id for row in self.files.values()}
+        self.paths = dict(sorted((row.path, row.id) for row in self.files.values()))
         self.ages = self.index.commit_ages()
         recent, touched = self.index.last_touched(_RECENT_COMMITS), self.index.touched()
         self.facts = {
@@ -226,7 +226,7 @@ class Finder:
         defined = self.index.symbols(names) if names else []
         for _, file, _, _ in defined:
             scored.files.setdefault(file, FileFeatures(file)).defines = 1.0
-        symbols = tuple(dict.fromkeys(name for name, *_ in defined))
+        symbols = tuple(sorted({name for name, *_ in defined}))
         return Matched(evidence, scored, near, frequencies, symbols, tuple(mentioned), commits)
 
     def _evidence(self, wanted: Sequence[Concept]) -> tuple[list[Evidence], dict[str, int]]:
@@ -297,7 +297,7 @@ class Finder:
                     best[commit] = max(best.get(commit, 0.0), value * factor)
             for commit, value in best.items():
                 summed[commit] = summed.get(commit, 0.0) + value * concept.weight
-        top = sorted(summed.items(), key=lambda pair: (-pair[1], pair[0]))[:_VOTING_COMMITS]
+        top = sorted(summed.items(), key=lambda pair: (-pair[1], self.ages[pair[0]]))[:_VOTING_COMMITS]
         touched = self.index.commit_paths([commit for commit, _ in top])
         for commit, value in top:
             vote = (value / top[0][1]) ** 2

@@ -417,15 +417,15 @@ class CodeIndex:
     def last_touched(self, most: int) -> dict[str, int]:
         """Paths touched by the last `most` commits, with the place of the latest such commit (0 is the newest)."""
         query = (
-            "select path, min(place) from (select id, row_number() over (order by at desc, id) - 1 as place "
-            "from commits limit ?) as latest join commit_files on commit_id = latest.id group by path"
+            "select path, min(place) from (select id, row_number() over (order by at desc, sha) - 1 as place "
+            "from commits order by place limit ?) as latest join commit_files on commit_id = latest.id group by path"
         )
         return dict(self._db.execute(query, (most,)))
 
     def commit_ages(self) -> dict[int, int]:
         """By commit: how many known commits are newer."""
         return {
-            row[0]: place for place, row in enumerate(self._db.execute("select id from commits order by at desc, id"))
+            row[0]: place for place, row in enumerate(self._db.execute("select id from commits order by at desc, sha"))
         }
 
     def together(self, path: str, most: int) -> dict[str, int]:

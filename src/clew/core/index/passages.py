@@ -57,7 +57,8 @@ def passages(
         for row, (chunk, first, last, symbol) in zip(rows[ranked.file], ranked.chunks, strict=True):
             score = sum(weight * value for weight, value in zip(vector, row, strict=True))
             found.append(Passage(chunk, ranked.file, first, last, symbol, score))
-    found.sort(key=lambda one: (-one.score, one.chunk))
+    # Equal scores stay in the order of files and lines: ids tell only in which order an index took them in.
+    found.sort(key=lambda one: -one.score)
     return found
 
 

@@ -165,15 +165,15 @@ class FileFacts:
 
 
 def rows(scored: Scored, facts: Mapping[int, FileFacts], asked: Mapping[str, float]) -> dict[int, list[float]]:
-    """The feature vector of every candidate, in the order of FEATURES."""
+    """The feature vector of every candidate, by path, in the order of FEATURES."""
     top = {name: max((getattr(row, name) for row in scored.files.values()), default=0.0) or 1.0 for name in _SHARED}
     own = {file: row.votes / math.sqrt(1 + facts[file].touched) for file, row in scored.files.items()}
     own_top = max(own.values(), default=0.0) or 1.0
     beside = _beside(scored, facts)
     beside_top = max(beside.values(), default=0.0) or 1.0
     found: dict[int, list[float]] = {}
-    for file, row in scored.files.items():
-        of = facts[file].kind
+    for file in sorted(scored.files, key=lambda file: facts[file].path):
+        row, of = scored.files[file], facts[file].kind
         base = base_covered(facts[file].path, scored.idf)
         found[file] = [
             row.best / top["best"], row.three / top["three"], row.whole / top["whole"], row.names / top["names"],
@@ -214,7 +214,7 @@ def _beside(scored: Scored, facts: Mapping[int, FileFacts]) -> dict[int, float]:
 
 
 def order(features: Mapping[int, Sequence[float]], weights: Mapping[str, float]) -> list[tuple[int, float]]:
-    """Files with their scores, best first; equal scores in the order of ids, so that the result is the same each time."""
+    """Files with their scores, best first; equal scores in the order of `features`, which `rows` gives by path."""
     vector = [weights.get(name, 0.0) for name in FEATURES]
     scored = [(file, sum(w * x for w, x in zip(vector, row, strict=True))) for file, row in features.items()]
-    return sorted(scored, key=lambda pair: (-pair[1], pair[0]))
+    return sorted(scored, key=lambda pair: -pair[1])
