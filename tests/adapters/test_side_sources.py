@@ -75,7 +75,9 @@ def test_an_empty_tree_has_no_map() -> None:
 
 @pytest.mark.requirement("Q-46")
 def test_hostile_names_stay_on_their_line_and_depth_is_bounded() -> None:
-    (fragment,) = DirectoryTree(_Paths("a\nb/c\x1b[0m", "/".join("d" * 1 for _ in range(3000)) + "/x").entries()).collect("q")
+    (fragment,) = DirectoryTree(
+        _Paths("a\nb/c\x1b[0m", "/".join("d" * 1 for _ in range(3000)) + "/x").entries()
+    ).collect("q")
     assert all(line.isprintable() for line in fragment.text.splitlines())
     assert "a\\nb/: c\\x1b[0m" in fragment.text
     assert len(fragment.text) < 1000

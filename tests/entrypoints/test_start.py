@@ -27,7 +27,8 @@ def whole(*words: str, home: Path) -> str:
     environ = {"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8", "COLUMNS": "80"}
     if "PYTHONPATH" in os.environ:
         environ["PYTHONPATH"] = os.environ["PYTHONPATH"]
-    done = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, timeout=60, check=True)
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60, check=True)
     return done.stdout
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING
 
 from clew.core.index.chunk import TARGET_LINES, Outline, Symbol, cover
@@ -38,9 +38,11 @@ _JS = """
 (generator_function_declaration name: (_) @name) @def
 (class_declaration name: (_) @name) @def
 (method_definition name: (_) @name) @def
-(variable_declarator name: (identifier) @name value: [(arrow_function) (function_expression) (object) (array) (call_expression) (new_expression)]) @def
+(variable_declarator name: (identifier) @name
+  value: [(arrow_function) (function_expression) (object) (array) (call_expression) (new_expression)]) @def
 (pair key: (property_identifier) @name value: [(arrow_function) (function_expression)]) @def
-(assignment_expression left: (member_expression property: (_) @name) right: [(arrow_function) (function_expression) (class)]) @def
+(assignment_expression left: (member_expression property: (_) @name)
+  right: [(arrow_function) (function_expression) (class)]) @def
 """
 _TS = (
     _JS
@@ -96,7 +98,8 @@ _QUERIES = {
 """,
     "c": """
 (function_definition declarator: (function_declarator declarator: (identifier) @name)) @def
-(function_definition declarator: (pointer_declarator declarator: (function_declarator declarator: (identifier) @name))) @def
+(function_definition
+  declarator: (pointer_declarator declarator: (function_declarator declarator: (identifier) @name))) @def
 (struct_specifier name: (_) @name body: (_)) @def
 (enum_specifier name: (_) @name body: (_)) @def
 (type_definition declarator: (type_identifier) @name) @def
@@ -118,10 +121,11 @@ _UNDERLINE = re.compile(r"^([=\-~^\"'*+#])\1{2,}\s*$")
 _BLOCK = re.compile(r"^(\[{1,2}[^\]]+\]|[A-Za-z_][\w.\-]*\s*[:=]|[A-Za-z_.][\w.\-/ ]*:(\s|$))")
 
 
-@lru_cache(maxsize=None)
+@cache
 def _grammar(name: str) -> tuple[Parser, Query] | None:
     """Parser and query of a language; None where its grammar cannot be loaded."""
-    from tree_sitter import Language, Parser, Query  # heavy; only when a file of that language is read
+    # Heavy, and only needed when a file of that language is read.
+    from tree_sitter import Language, Parser, Query  # noqa: PLC0415
 
     module, function = _MODULES[name]
     try:
@@ -159,7 +163,7 @@ def _definitions(name: str, text: str, count: int) -> tuple[Symbol, ...]:
     loaded = _grammar(name)
     if loaded is None:
         return ()
-    from tree_sitter import QueryCursor  # see _grammar
+    from tree_sitter import QueryCursor  # noqa: PLC0415 - see _grammar
 
     parser, query = loaded
     tree = parser.parse(text.encode("utf-8", "replace"))
@@ -206,11 +210,16 @@ def _headings(name: str, lines: list[str]) -> tuple[Symbol, ...]:
             continue
         if name == "markdown" and (match := _HEADING.match(line)):
             starts.append((number, match.group(1)))
-        elif name == "rst" and number > 1 and _UNDERLINE.match(line) and lines[number - 2].strip():
-            if len(line.rstrip()) >= len(lines[number - 2].rstrip()) - 1:
-                starts.append((number - 1, lines[number - 2].strip()))
+        elif name == "rst" and number > 1 and _underlines(line, lines[number - 2]):
+            starts.append((number - 1, lines[number - 2].strip()))
     ends = [start - 1 for start, _ in starts[1:]] + [len(lines)]
     return tuple(Symbol(title[:120], start, end) for (start, title), end in zip(starts, ends, strict=False))
+
+
+def _underlines(line: str, title: str) -> bool:
+    """Whether a line is the rule below a title, about as long as that."""
+    long_enough = len(line.rstrip()) >= len(title.rstrip()) - 1
+    return bool(title.strip()) and long_enough and _UNDERLINE.match(line) is not None
 
 
 def _blocks(lines: list[str]) -> list[int]:

@@ -20,7 +20,7 @@ class Entry:
     stamp: str
     """Work tree: size, mtime, ctime, inode. Commit: blob id."""
     mtime: float = 0.0
-    """Seconds since the epoch; 0 where unknown."""
+    """Seconds since the epoch of the latest change to its content or its state; 0 where unknown."""
 
 
 class Tree(Protocol):

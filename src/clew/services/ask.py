@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 from clew.core.context.anchors import MOST_ANCHORS, WINDOW, is_anchor
 from clew.core.context.fragment import Exchange
@@ -132,7 +132,7 @@ def keep(
         question=asked,
         answer=said,
         mode=gathered.decision.mode.value,
-        at=at.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        at=at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         refs=_short(answer.refs),
         anchor=is_anchor(asked, said),
     )

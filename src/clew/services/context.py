@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import re
 import sqlite3
 from collections.abc import Mapping, Sequence
@@ -33,7 +34,7 @@ from clew.core.text.redact import is_secret_path
 from clew.errors import StoreError
 from clew.services.code_index import Freshened, Progress, freshen
 from clew.services.passages import read_lines, related_fragments
-from clew.services.relevance import Finder, Related, load_glossary, load_ranking, load_thesaurus
+from clew.services.relevance import Finder, Related, load_glossary, load_ranking
 from clew.stores.index import remove
 
 LEAST_PROBABILITY = 0.5
@@ -256,8 +257,6 @@ def _anchor_files(wish: Wish, finder: Finder, related: Related) -> list[Fragment
 
 
 def _matches(path: str, pattern: str) -> bool:
-    import fnmatch
-
     flat = pattern.replace("**/", "*")
     return fnmatch.fnmatchcase(path, flat) or fnmatch.fnmatchcase(path, pattern)
 

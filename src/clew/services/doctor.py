@@ -282,8 +282,8 @@ def _grammars() -> Finding:
     missing = [name for name, there in states.items() if not there]
     if missing:
         cause = f"cannot be loaded: {', '.join(missing)}; such files are cut by blocks"
-        return Finding("grammars", "warn", f"{len(states) - len(missing)} of {len(states)}", cause,
-                       "pip install --force-reinstall " + " ".join(f"tree-sitter-{name}" for name in missing))  # fmt: skip
+        remedy = "pip install --force-reinstall " + " ".join(f"tree-sitter-{name}" for name in missing)
+        return Finding("grammars", "warn", f"{len(states) - len(missing)} of {len(states)}", cause, remedy)
     return Finding("grammars", "ok", ", ".join(states))
 
 

@@ -206,7 +206,8 @@ class Finder:
             likeness = [float(value) for value in vectors[1:] @ vectors[0]]
         found = Found(
             matched.evidence, matched.scored, matched.near, self.chunk_file, matched.frequencies, top,
-            {file: len(self.index.chunks_of(file)) for file, _ in top[:3]}, {passage.chunk for passage in shown[:_TOP_PASSAGES]}, likeness,
+            {file: len(self.index.chunks_of(file)) for file, _ in top[:3]},
+            {passage.chunk for passage in shown[:_TOP_PASSAGES]}, likeness,
             bool(matched.symbols), bool(matched.paths),
         )  # fmt: skip
         return numbers(found, load_background())

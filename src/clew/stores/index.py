@@ -199,6 +199,10 @@ class CodeIndex:
             self._db.execute("insert or replace into meta (key, value) values ('digest', ?)", (digest.hexdigest(),))
         return read, changed, len(gone)
 
+    def unsettled(self) -> bool:
+        """Whether a file was so young when it was read that it may change again under the same stamp."""
+        return self._db.execute("select 1 from files where young limit 1").fetchone() is not None
+
     def difference(self, tree: Tree) -> tuple[int, int]:
         """Numbers of files of `tree` that are new or changed since the last refresh, and of those that are gone."""
         entries = {entry.path: entry for entry in tree.entries()}
@@ -357,6 +361,19 @@ class CodeIndex:
                     [(row.lastrowid, path) for path in commit.paths],
                 )
             self._db.execute("insert or replace into meta (key, value) values ('head', ?)", (head,))
+
+    def commit_ids(self) -> set[str]:
+        """Hashes of the known commits."""
+        return {row[0] for row in self._db.execute("select sha from commits")}
+
+    def drop_commits(self, ids: Iterable[str]) -> None:
+        """Forget commits by hash."""
+        with self._writing():
+            for sha in ids:
+                row = self._db.execute("select id from commits where sha = ?", (sha,)).fetchone()
+                self._db.execute("delete from commit_terms where rowid = ?", row)
+                self._db.execute("delete from commit_files where commit_id = ?", row)
+                self._db.execute("delete from commits where id = ?", row)
 
     # -- reading
 

@@ -88,7 +88,7 @@ class WorkTree:
                 if given > self._most:
                     self.left_out = f"only the first {self._most} files were read"
                     return
-                yield Entry(path, status.st_size, stamp(status), status.st_mtime)
+                yield _entry(path, status)
             if visited > MOST_VISITED:
                 self.left_out = f"the walk stopped after {MOST_VISITED} directory entries"
                 return
@@ -122,7 +122,7 @@ class WorkTree:
             status = os.lstat(self.root / path)
         except (OSError, ValueError):
             return None
-        return Entry(path, status.st_size, stamp(status), status.st_mtime) if stat.S_ISREG(status.st_mode) else None
+        return _entry(path, status) if stat.S_ISREG(status.st_mode) else None
 
     @staticmethod
     def decides(path: str) -> bool:
@@ -157,6 +157,11 @@ class WorkTree:
 def stamp(status: os.stat_result) -> str:
     """Size, modification, change time and inode: what tells two states of a file apart without reading it."""
     return f"{status.st_size}:{status.st_mtime_ns}:{status.st_ctime_ns}:{status.st_ino}"
+
+
+def _entry(path: str, status: os.stat_result) -> Entry:
+    # A program may set mtime back; ctime then still says that the file was touched a moment ago.
+    return Entry(path, status.st_size, stamp(status), max(status.st_mtime, status.st_ctime))
 
 
 def ignored(path: str, rules: Sequence[_Rules]) -> bool:

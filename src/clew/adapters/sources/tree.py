@@ -21,7 +21,12 @@ class DirectoryTree:
     name = "tree"
 
     def __init__(
-        self, entries: Iterable[Entry], *, weight: int = DEFAULT_WEIGHTS["tree"], most_lines: int = 100, most_names: int = 12
+        self,
+        entries: Iterable[Entry],
+        *,
+        weight: int = DEFAULT_WEIGHTS["tree"],
+        most_lines: int = 100,
+        most_names: int = 12,
     ) -> None:
         self._entries = entries
         self._weight = weight

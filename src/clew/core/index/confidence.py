@@ -1,7 +1,7 @@
 """How sure it is that anything here answers a question: numbers from the evidence, one logistic model over them.
 
-Two questions are told apart: does the tree speak of what is asked about (words that are rare elsewhere and common here),
-and does one place speak of all of it together (coverage, weighed by how much a word says anywhere)?
+Two questions are told apart: does the tree speak of what is asked about (words that are rare elsewhere and common
+here), and does one place speak of all of it together (coverage, weighed by how much a word says anywhere)?
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from clew.core.index.rank import Evidence, Scored, inverse_frequency
 
 NUMBERS = (
     "covered_file", "covered_chunk", "best", "near", "known", "votes", "names", "defines", "mentioned", "words", "han",
-    "chunk_share", "file_share", "top_share", "chunk_weight", "topic", "topic_best", "on_topic", "likeness", "likeness_3",
-    "lead", "top_score", "unknown", "rarest", "rarest_unknown", "top_missing", "top_missing_rarest", "keys_missing",
-    "first_file", "keys_least", "keys_most", "unknown_words", "file_topic", "file_topic_best", "size",
+    "chunk_share", "file_share", "top_share", "chunk_weight", "topic", "topic_best", "on_topic", "likeness",
+    "likeness_3", "lead", "top_score", "unknown", "rarest", "rarest_unknown", "top_missing", "top_missing_rarest",
+    "keys_missing", "first_file", "keys_least", "keys_most", "unknown_words", "file_topic", "file_topic_best", "size",
 )  # fmt: skip
 """Names of the numbers, in order."""
 MOST_RARE = 9.9

@@ -34,7 +34,8 @@ LANGUAGES: dict[str, str] = {
 _CODE = frozenset(
     "py pyi pyx js mjs cjs jsx ts mts cts tsx go rs java rb rake c h cc cpp cxx hpp hh sh bash zsh fish ps1 bat cmd "
     "kt kts scala swift m mm cs fs vb php pl pm lua r jl ex exs erl hrl clj cljs hs ml mli dart zig nim v sv vhd sql "
-    "vue svelte astro html htm css scss sass less jinja j2 tmpl gotmpl tpl proto thrift graphql gql el lisp scm tf".split()
+    "vue svelte astro html htm css scss sass less jinja j2 tmpl gotmpl tpl proto thrift graphql gql el lisp "
+    "scm tf".split()
 )
 _DOC = frozenset("md mdx markdown rst txt adoc asciidoc org tex texi pod man 1 5 7".split())
 _CONFIG = frozenset(
@@ -42,13 +43,15 @@ _CONFIG = frozenset(
 )
 _DATA = frozenset(
     "po pot mo csv tsv lock sum svg xml map snap jsonl ndjson ipynb geojson pem crt cer der key p12 pfx woff woff2 ttf "
-    "otf eot png jpg jpeg gif webp ico bmp pdf zip gz bz2 xz zst tar tgz 7z jar war class so dylib dll exe o a pyc wasm "
+    "otf eot png jpg jpeg gif webp ico bmp pdf zip gz bz2 xz zst tar tgz 7z jar war class so dylib dll exe o a pyc "
+    "wasm "
     "db sqlite sqlite3 bin dat parquet npy npz pkl pt onnx gguf mp3 mp4 wav ogg mov avi webm deb rpm whl egg log out "
     "diff patch min".split()
 )
 _CONFIG_NAMES = frozenset(
     "makefile gnumakefile justfile dockerfile containerfile jenkinsfile vagrantfile procfile rakefile gemfile "
-    "cmakelists.txt requirements.txt constraints.txt setup.py setup.cfg manifest.in tox.ini noxfile.py conftest.ini go.mod "
+    "cmakelists.txt requirements.txt constraints.txt setup.py setup.cfg manifest.in tox.ini noxfile.py "
+    "go.mod "
     "cargo.toml package.json pyproject.toml tsconfig.json .gitignore .gitattributes .dockerignore .npmrc .nvmrc "
     ".python-version .tool-versions .buildflags codeowners".split()
 )
@@ -91,7 +94,7 @@ def kind(path: str) -> Kind:
     dirs = {folder.lower() for folder in folders}
     if lower in _LOCK_NAMES or _GENERATED.search(lower) or dirs & _VENDORED:
         return Kind.DATA
-    if _CHANGE_NAME.match(name) and ending in _DOC | {""} or "changelog.d" in dirs or "changelog" in dirs:
+    if (_CHANGE_NAME.match(name) and ending in _DOC | {""}) or "changelog.d" in dirs or "changelog" in dirs:
         return Kind.CHANGELOG
     if ending in _DATA and ending not in {"1", "5", "7"}:
         return Kind.DATA

@@ -97,8 +97,10 @@ def intent(query: Query, question: str) -> dict[str, float]:
         return float(bool(words & set(stems.split())) or any(word in lower for word in han.split()))
 
     return {
-        "test": asks("test tests pytest fixtur mock unittest spec conftest suit coverag", "测试 单测 用例 夹具 覆盖率"),
-        "config": asks("config configur ci workflow pipelin depend lint linter precommit pre_commit build packag releas "
+        "test": asks("test tests pytest fixtur mock unittest spec conftest suit coverag",
+                     "测试 单测 用例 夹具 覆盖率"),
+        "config": asks("config configur ci workflow pipelin depend lint linter precommit pre_commit build packag "
+                       "releas "
                        "docker makefil script yaml toml version job matrix action publish codespac devcontain",
                        "配置 流水线 工作流 依赖 构建 打包 发布 脚本 版本 格式化 检查 部署 镜像"),
         "doc": asks("doc document readm guid tutori changelog page", "文档 教程 说明书 指南 更新日志"),

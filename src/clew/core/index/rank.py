@@ -1,7 +1,8 @@
 """Which files and chunks answer a question: evidence by concept, features by file, one linear model over them.
 
-Scores of single terms are BM25 as SQLite FTS5 computes it. A concept's score in a chunk is the best of its alternatives;
-a chunk's score is the sum over concepts. The weights are fitted by `training/ranking` on labelled questions.
+Scores of single terms are BM25 as SQLite FTS5 computes it. A concept's score in a chunk is the best of its
+alternatives; a chunk's score is the sum over concepts. The weights are fitted by `training/ranking` on
+labelled questions.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From the words in which people ask to the words in which code is written. Pure lookup over rows the caller has read."""
+"""From the words in which people ask to the words in which code is written. Pure lookup over given rows."""
 
 from __future__ import annotations
 

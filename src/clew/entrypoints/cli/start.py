@@ -18,14 +18,14 @@ def main() -> None:
     """Run the command line and exit."""
     words = sys.argv[1:]
     if words == ["--version"]:
-        from clew._version import __version__  # noqa: PLC0415 - each way loads only what it needs
+        from clew._version import __version__
 
         sys.exit(_printed(f"clew {__version__}\n"))
     if len(words) < 2 and (not words or words[0] in HELP) and _plain_english():
         text = _help_text()
         if text:
             sys.exit(_printed(text))
-    from clew.entrypoints.cli.main import main as run  # noqa: PLC0415 - as above
+    from clew.entrypoints.cli.main import main as run
 
     run()
 
@@ -41,7 +41,7 @@ def _plain_english() -> bool:
     if not home or any(os.path.exists(os.path.join(home, name)) for name in _CONFIG):
         return False
     try:
-        return os.get_terminal_size(sys.stdout.fileno()).columns >= 80  # noqa: PLR2004 - the width of the text
+        return os.get_terminal_size(sys.stdout.fileno()).columns >= 80
     except (OSError, ValueError, AttributeError):
         return True
 
