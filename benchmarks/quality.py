@@ -12,6 +12,7 @@ from typing import Any
 from benchmarks.floors import WholeFiles, marker_mode
 from benchmarks.measure import Options, shown, table
 from clew.adapters.sources.commit_tree import CommitTree
+from clew.core.index.kinds import Kind, kind
 from clew.services.eval.ask import evaluate_ask
 from clew.services.eval.locate import evaluate_locate
 from clew.services.eval.modes import evaluate_modes
@@ -53,8 +54,10 @@ def q02(options: Options) -> None:
         with CommitTree(git.repository.git_dir, row["parent"]) as tree:
             files = index.setdefault(item.repo, WholeFiles())
             files.bring(tree)
-            present = {entry.path for entry in tree.entries()}
-        floors["BM25 over files"].append((set(row["gold"]), files.ranked(row["query"])))
+            # Only files of source can be right: the floors may rank nothing else.
+            present = {entry.path for entry in tree.entries() if kind(entry.path) is Kind.SOURCE}
+        ranked = [path for path in files.ranked(row["query"], 1000) if path in present]
+        floors["BM25 over files"].append((set(row["gold"]), ranked[:10]))
         touched = (path for commit in git.commits(60, row["parent"], merges=False) for path in commit.files)
         newest = [path for path in dict.fromkeys(touched) if path in present]
         floors["newest files"].append((set(row["gold"]), newest[:10]))

@@ -98,7 +98,7 @@ def watching(place: Place, ignore: tuple[str, ...] = ()) -> Iterator[list[str]]:
             ready.set()
             raise
 
-    thread = threading.Thread(target=run)
+    thread = threading.Thread(target=run, daemon=True)
     thread.start()
     try:
         assert ready.wait(30) and not failures, failures
@@ -313,7 +313,7 @@ def test_an_answer_of_no_use_leads_to_the_stat_pass(work: Path, home: Path, answ
         with connection, contextlib.suppress(OSError):
             connection.sendall(answer)
 
-    thread = threading.Thread(target=serve)
+    thread = threading.Thread(target=serve, daemon=True)
     thread.start()
     freshened = freshen(place.index, WorkTree(work), place.git, None, path)
     thread.join()
@@ -334,7 +334,7 @@ def test_a_digest_that_the_index_does_not_hold_is_not_believed(work: Path, home:
             pass
         listener.reply(got[0], Reply("0" * 32, 5))
 
-    thread = threading.Thread(target=serve)
+    thread = threading.Thread(target=serve, daemon=True)
     thread.start()
     freshened = freshen(place.index, WorkTree(work), place.git, None, place.watcher)
     thread.join()
@@ -373,7 +373,7 @@ def test_where_the_path_is_too_long_for_a_socket_a_token_guards_loopback(tmp_pat
             if got is not None:
                 listener.reply(got[0], Reply("abc", 3, "words"))
 
-    thread = threading.Thread(target=serve)
+    thread = threading.Thread(target=serve, daemon=True)
     thread.start()
     right = port.read_text(encoding="ascii")
     port.write_text(right.split()[0] + " " + "0" * 32, encoding="ascii")

@@ -160,9 +160,10 @@ class Watcher:
         if everything:
             self._watched.walk()
             self._checked = time.monotonic()
-        elif self._watched.follow(changed) and self._events is not None:
-            # A new folder is watched only a moment after its event: what came into it before that gave no event.
-            self._events.settle(SETTLE)
+        elif not self._watched.follow(changed):
+            if self._events is not None:
+                # A new folder is watched only a moment after its event: what came into it before that gave no event.
+                self._events.settle(SETTLE)
             self._watched.walk()
         return self._current_index().refresh(self._watched, chunker.outline)
 

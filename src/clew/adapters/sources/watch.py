@@ -131,11 +131,10 @@ class WatchedTree:
         self.walks += 1
 
     def follow(self, changed: frozenset[str]) -> bool:
-        """Take changes in; whether the tree had to be walked."""
+        """Take changes in; False where they do not tell enough, and the tree must be walked."""
         known = self._known
         if known is None or len(changed) > MOST_CHANGES or (changed and self.tree.left_out):
-            self.walk()
-            return True
+            return False
         for full in changed:
             path = full.removeprefix(self._root)
             if path == full:
@@ -151,6 +150,5 @@ class WatchedTree:
                 if not os.path.lexists(full):
                     del known[path]
                     continue
-            self.walk()
-            return True
-        return False
+            return False
+        return True
