@@ -101,12 +101,13 @@ class App:
     @cached_property
     def place(self) -> Place:
         """Where questions are asked."""
-        from clew.services.code_index import index_path, watcher_path  # heavy, as above
+        from clew.services.code_index import index_path, searches_path, watcher_path  # heavy, as above
         from clew.services.context import Place
 
         workspace = self.workspace
         index = index_path(self.home, workspace.id, workspace.root)
-        return Place(workspace, self.git, self.cwd, self.environ, index, watcher_path(self.home, index))
+        searches = searches_path(index) if self.loaded.settings.cache else None
+        return Place(workspace, self.git, self.cwd, self.environ, index, watcher_path(self.home, index), searches)
 
     def exchanges(self) -> ExchangeStore:
         """The history of exchanges. Raises StoreError."""

@@ -47,6 +47,8 @@ class Settings:
     """Weight of each source, 0 to 100; heavier ones stay when room is short."""
     context: bool = True
     """Whether context is gathered at all; `--no-context` and `CLEW_NO_CONTEXT=1` switch it off."""
+    cache: bool = True
+    """Whether outcomes of searches are kept until something changes; `--no-cache` and `CLEW_NO_CACHE=1` say no."""
     redact: bool = True
     """Whether secrets are removed from what a model reads. Only the user's own file or a flag can switch it off."""
     language: str = "auto"
@@ -181,6 +183,8 @@ def _environment(environ: Mapping[str, str]) -> dict[str, Setting]:
     # Any value but a clear "no" switches context off: a switch that protects should not depend on spelling.
     if environ.get("CLEW_NO_CONTEXT", "").lower() not in ("", "0", "false", "no", "off"):
         found["context"] = Setting(False, "CLEW_NO_CONTEXT")
+    if environ.get("CLEW_NO_CACHE", "").lower() not in ("", "0", "false", "no", "off"):
+        found["cache"] = Setting(False, "CLEW_NO_CACHE")
     if environ.get("NO_COLOR"):
         found["color"] = Setting("never", "NO_COLOR")
     for name, key in KEYS.items():
@@ -275,6 +279,9 @@ _TEMPLATE = """\
 
 # Whether context is gathered at all.
 #context: true
+
+# Whether outcomes of searches are kept until something changes.
+#cache: true
 
 # Notes that may enter a context: all, workspace (this project's only) or none. A project can only narrow it.
 #memory_scope: all

@@ -301,6 +301,7 @@ KEYS: dict[str, Key] = {
     "shell_history": Key(_switch, "CLEW_SHELL_HISTORY"),
     "weights": Key(_weights),
     "context": Key(_switch),
+    "cache": Key(_switch),
     "redact": Key(_switch),
     "language": Key(_language, "CLEW_LANG"),
     "endpoints": Key(_endpoints),

@@ -211,6 +211,22 @@ class Git:
             if len(fields) >= 7:
                 yield _commit(fields)
 
+    def commit_ids(self, count: int, revision: str) -> list[str]:
+        """Ids of the last `count` commits without merges, in the order of `commits`."""
+        arguments = ("rev-list", f"--max-count={count}", "--no-merges", "--end-of-options", revision, "--")
+        found = self._command.run(*arguments)
+        return found.stdout.decode("ascii").split() if found.good else []
+
+    def history_bounds(self) -> str:
+        """A digest of what cuts the history off or alters it: grafts, replacements; empty where nothing does."""
+        common, parts = self.repository.common_dir, list[bytes]()
+        for name in ("shallow", "info/grafts"):
+            with contextlib.suppress(OSError):
+                parts.append((common / name).read_bytes())
+        with contextlib.suppress(OSError):
+            parts += sorted(os.fsencode(entry.name) for entry in os.scandir(common / "refs" / "replace"))
+        return hashlib.blake2b(b"\0".join(parts), digest_size=8).hexdigest() if parts else ""
+
     def branches(self, limit: int = 200) -> tuple[Branch, ...]:
         """Local branches, the last used first."""
         form = "%00".join(("%(refname:short)", "%(objectname)", "%(committerdate:iso-strict)", "%(upstream:short)", ""))

@@ -42,6 +42,8 @@ class Freshened:
     """The files that the index knows, read from where they are now."""
     refreshed: Refreshed
     head: str
+    branch: str = ""
+    """Name of the branch; empty without one."""
     notice: str = ""
     """What the user should know about files that are missing from it."""
     watched: bool = False
@@ -72,7 +74,7 @@ class IndexedTree:
 
 
 def index_folder(home: Home) -> Path:
-    """The folder that holds all code indexes and nothing else. It may be deleted at any time."""
+    """The folder of all code indexes and of what is kept of searches, nothing else. It may be deleted at any time."""
     return home.cache / "index" / "code"
 
 
@@ -80,6 +82,11 @@ def index_path(home: Home, workspace: str, root: Path) -> Path:
     """The index of one work tree. Work trees of one workspace hold different files, so each has its own."""
     mark = hashlib.blake2b(os.fsencode(os.path.realpath(root)), digest_size=6).hexdigest()
     return index_folder(home) / f"{workspace}-{mark}.db"
+
+
+def searches_path(index: Path) -> Path:
+    """The outcomes of searches of one work tree, beside its index."""
+    return index.with_suffix(".searches")
 
 
 def watcher_path(home: Home, index: Path) -> Path:
@@ -98,40 +105,46 @@ def freshen(
     git: Git | NoRepository,
     progress: Progress | None = None,
     watcher: Path | None = None,
+    now: Callable[[], float] = time.time,
 ) -> Freshened:
     """The index of a work tree, brought up to date with its files and its history.
 
     Where a watcher listens at `watcher`, it is asked first; without a good answer the files are looked at one by one.
     A damaged index is made anew. Where none can be written, one in memory serves this question, and `notice` says so.
-    Raises StoreBusy.
+    `now` tells which files are so young that they may change unseen. Raises StoreBusy.
     """
     try:
-        return _freshened(path, tree, git, progress, watcher)
+        return _freshened(path, tree, git, progress, watcher, now)
     except StoreBusy:
         raise
     except sqlite3.DatabaseError as error:
         if not isinstance(error, sqlite3.OperationalError):
             remove(path)
-            return _freshened(path, tree, git, progress, None)
+            return _freshened(path, tree, git, progress, None, now)
         cause = str(error)
     except StoreError as error:
         cause = str(error)
-    found = _freshened(IN_MEMORY, tree, git, progress, None)
+    found = _freshened(IN_MEMORY, tree, git, progress, None, now)
     return replace(found, notice=f"the index could not be kept, and this took longer for it: {cause}")
 
 
 def _freshened(
-    path: Path, tree: WorkTree, git: Git | NoRepository, progress: Progress | None, watcher: Path | None
+    path: Path,
+    tree: WorkTree,
+    git: Git | NoRepository,
+    progress: Progress | None,
+    watcher: Path | None,
+    now: Callable[[], float],
 ) -> Freshened:
     index = open_index(path)
     try:
         told = _told(index, tree, watcher) if watcher is not None else None
-        refreshed, notice = told or (index.refresh(tree, chunker.outline, progress=progress), tree.left_out)
-        head = add_commits(index, git) if isinstance(git, Git) else ""
+        refreshed, notice = told or (index.refresh(tree, chunker.outline, now=now, progress=progress), tree.left_out)
+        branch, commit = _history(index, git)
     except BaseException:
         index.close()
         raise
-    return Freshened(index, IndexedTree(index, tree), refreshed, head, notice, watched=told is not None)
+    return Freshened(index, IndexedTree(index, tree), refreshed, commit, branch, notice, watched=told is not None)
 
 
 def _told(index: CodeIndex, tree: WorkTree, watcher: Path) -> tuple[Refreshed, str] | None:
@@ -154,14 +167,46 @@ def refresh_tree(index: CodeIndex, tree: Tree) -> Refreshed:
 
 
 def add_commits(index: CodeIndex, git: Git, head: str | None = None) -> str:
-    """Add the commits that the index does not know; from the start where history was rewritten. The head's hash."""
+    """Make the history of the index that of a commit, by default of HEAD: its last HISTORY commits. The commit's hash.
+
+    Where the history has grown, only the new commits are read; whatever was rewritten is read from the start.
+    """
     current = head or git.head().commit
-    known = index.head()
-    if current is None or current == known:
-        return current or ""
-    grown = bool(known) and git.resolve(known) is not None and not any(git.commits(1, f"{current}..{known}"))
-    index.add_history(_commits(git, f"{known}..{current}" if grown else current), current, replace=not grown)
+    if current is None:
+        _forget_history(index)
+        return ""
+    bounds = git.history_bounds()
+    mark, (known, _, known_bounds) = f"{current}:{bounds}", index.head().partition(":")
+    if (current, bounds) == (known, known_bounds):
+        return current
+    grown = (
+        bool(known)
+        and bounds == known_bounds
+        and git.resolve(known) is not None
+        and not any(git.commits(1, f"{current}..{known}"))
+    )
+    index.add_history(_commits(git, f"{known}..{current}" if grown else current), mark, replace=not grown)
+    if grown and index.counts()["commits"] > HISTORY:
+        wanted, held = set(git.commit_ids(HISTORY, current)), index.commit_ids()
+        index.drop_commits(held - wanted)
+        if wanted - held:
+            index.add_history(_commits(git, current), mark, replace=True)
     return current
+
+
+def _history(index: CodeIndex, git: Git | NoRepository) -> tuple[str, str]:
+    """Bring the history up to date. Branch and commit; empty where there is none."""
+    head = git.head() if isinstance(git, Git) else None
+    if head is None or head.commit is None or not isinstance(git, Git):
+        # A branch without a commit, or a folder that is no repository any more, has no history.
+        _forget_history(index)
+        return (head.branch or "") if head else "", ""
+    return head.branch or "", add_commits(index, git, head.commit)
+
+
+def _forget_history(index: CodeIndex) -> None:
+    if index.head():
+        index.add_history((), "", replace=True)
 
 
 def _commits(git: Git, revision: str) -> Iterator[Commit]:
@@ -213,7 +258,7 @@ def index_status(path: Path, tree: WorkTree, git: Git | NoRepository, watcher: P
         counts = index.counts()
         stale, gone = index.difference(tree)
         head = (git.head().commit or "") if isinstance(git, Git) else ""
-        fresh = not stale and not gone and index.head() == head
+        fresh = not stale and not gone and index.head().partition(":")[0] == head
     told = ask_watcher(watcher, sync_request(tree)) if watcher is not None else None
     sides = [path.with_name(path.name + side) for side in ("", "-wal", "-shm")]
     found = [side.stat() for side in sides if side.exists()]
@@ -224,5 +269,6 @@ def index_status(path: Path, tree: WorkTree, git: Git | NoRepository, watcher: P
 
 
 def remove_all(home: Home) -> int:
-    """Delete every code index; the number of bytes freed."""
-    return sum(remove(path) for path in sorted(index_folder(home).glob("*.db")))
+    """Delete every code index and what is kept of searches; the number of bytes freed."""
+    folder = index_folder(home)
+    return sum(remove(path) for path in sorted((*folder.glob("*.db"), *folder.glob("*.searches"))))

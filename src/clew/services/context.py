@@ -5,7 +5,8 @@ from __future__ import annotations
 import fnmatch
 import re
 import sqlite3
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -34,7 +35,8 @@ from clew.core.text.redact import is_secret_path
 from clew.errors import StoreError
 from clew.services.code_index import Freshened, Progress, freshen
 from clew.services.passages import read_lines, related_fragments
-from clew.services.relevance import Finder, Related, load_glossary, load_ranking
+from clew.services.relevance import Related
+from clew.services.searches import Asking, Outcome, Searches
 from clew.stores.index import remove
 
 LEAST_PROBABILITY = 0.5
@@ -63,6 +65,10 @@ class Place:
     """Where the code index of this work tree lies."""
     watcher: Path | None = None
     """Where a watcher of this work tree would listen."""
+    searches: Path | None = None
+    """Where outcomes of searches are kept; None keeps none."""
+    now: Callable[[], float] = time.time
+    """Seconds since the epoch, to tell files that changed a moment ago."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +111,8 @@ class Gathered:
     """Whether anything relevant was found, or nothing was needed."""
     notices: tuple[str, ...]
     freshened: Freshened | None = None
+    cache: Outcome = "off"
+    """Whether the search was taken from the cache."""
 
 
 def gather(
@@ -119,7 +127,7 @@ def gather(
     if not wish.context and wish.mode is None:
         return _without_context(wish, attached)
     try:
-        freshened = freshen(place.index, tree, place.git, progress, place.watcher)
+        freshened = freshen(place.index, tree, place.git, progress, place.watcher, place.now)
         with freshened.index:
             return gather_from(freshened, wish, place, exchanges, clock, attached)
     except sqlite3.OperationalError as error:
@@ -127,7 +135,7 @@ def gather(
     except sqlite3.DatabaseError:
         # Damage shows only where a page is read.
         remove(place.index)
-        freshened = freshen(place.index, tree, place.git, progress)
+        freshened = freshen(place.index, tree, place.git, progress, now=place.now)
         with freshened.index:
             return gather_from(freshened, wish, place, exchanges, clock, attached)
 
@@ -151,9 +159,8 @@ def gather_from(
     """What `gather` does once the index is fresh: for any tree, also that of a commit. Raises OverBudget."""
     tree = freshened.tree
     read = read_lines(tree)
-    finder = Finder(freshened.index, load_ranking(), load_glossary())
-    finder.text = lambda passage: "\n".join(read(finder.files[passage.file].path)[passage.first - 1 : passage.last])
-    related = finder.find(wish.question)
+    searches = Searches(freshened, _asking(wish, place, exchanges, attached), place.searches, read)
+    related = searches.find(wish.question)
     likely = bool(related.files) and related.probability >= LEAST_PROBABILITY
     evidence = Evidence(
         explicit=bool(attached.fragments),
@@ -179,7 +186,8 @@ def gather_from(
         decision = Decision(wish.mode, "asked for by option", decision.scores, "option")
     follows = bool(exchanges) and decision.code in ("exchange", "said", "rich.followup")
     if follows:
-        related = finder.find(f"{wish.question}\n{_last_question(exchanges)}")
+        related = searches.find(f"{wish.question}\n{_last_question(exchanges)}")
+    searches.settle(decision.mode.value)
     found = (
         decision.mode is not Mode.RICH
         or follows
@@ -192,15 +200,33 @@ def gather_from(
             place.git, weight=wish.weights.get("git", 60), wants_diff=decision.code == "rich.diff"
         ).collect(wish.question)
         fragments += exchange_fragments(exchanges, wish.weights.get("exchange", 50))
-        fragments += _anchor_files(wish, finder, related)
-        fragments += _side(wish, place, finder, clock)
+        fragments += _anchor_files(wish, searches, related)
+        fragments += _side(wish, place, searches, clock)
     if decision.mode is Mode.RICH and found:
         fragments += related_fragments(
             related, read, wish.weights.get("related", 80), most=max(20, min(wish.max_tokens // 200, 400))
         )
     snapshot = _assembled(wish, fragments, decision, _side_asked(wish, decision), found=found, reason=reason)
     notices = (*attached.notices, *filter(None, [freshened.notice]))
-    return Gathered(snapshot, decision, reason, related, found, notices, freshened)
+    return Gathered(snapshot, decision, reason, related, found, notices, freshened, searches.outcome)
+
+
+def _asking(wish: Wish, place: Place, exchanges: Sequence[Exchange], attached: Attached) -> Asking:
+    return Asking(
+        root=place.workspace.root,
+        git=place.git,
+        question=wish.question,
+        exchanges=exchanges,
+        max_tokens=wish.max_tokens,
+        answer=wish.answer,
+        tokenizer=tokenizer_for(wish.model).name,
+        settings={
+            "context": wish.context, "style": wish.style, "language": wish.language, "weights": dict(wish.weights),
+            "anchors": wish.anchors, "ignore": wish.ignore, "shell_history": wish.shell_history,
+        },
+        mode=wish.mode.value if wish.mode else "auto",
+        attached=bool(attached.fragments),
+    )  # fmt: skip
 
 
 def _assembled(
@@ -216,8 +242,8 @@ def _assembled(
     )  # fmt: skip
 
 
-def _side(wish: Wish, place: Place, finder: Finder, clock: datetime) -> list[Fragment]:
-    rows = sorted(finder.files.values(), key=lambda row: row.path)
+def _side(wish: Wish, place: Place, searches: Searches, clock: datetime) -> list[Fragment]:
+    rows = sorted(searches.rows().values(), key=lambda row: row.path)
     listed = [Entry(row.path, row.size, row.stamp) for row in rows]
     fragments = list(DirectoryTree(listed, weight=wish.weights.get("tree", 30)).collect(wish.question))
     fragments += Environment(
@@ -240,15 +266,15 @@ def _side_asked(wish: Wish, decision: Decision) -> frozenset[str]:
     return frozenset(asked)
 
 
-def _anchor_files(wish: Wish, finder: Finder, related: Related) -> list[Fragment]:
+def _anchor_files(wish: Wish, searches: Searches, related: Related) -> list[Fragment]:
     """Reference lines of files that the question names, of those that define its symbols, and of configured anchors."""
     chosen: dict[str, int] = dict.fromkeys(related.paths, wish.weights.get("related", 80))
     for pattern, weight in wish.anchors:
-        for path in sorted(path for path in finder.paths if _matches(path, pattern)):
+        for path in sorted(path for path in searches.rows() if _matches(path, pattern)):
             chosen.setdefault(path, weight)
     fragments: list[Fragment] = []
     for path, weight in list(chosen.items())[:MOST_ANCHOR_FILES]:
-        row = finder.files[finder.paths[path]]
+        row = searches.rows()[path]
         if is_secret_path(path):
             continue
         line = f"{printable(path)} ({row.lines} lines, {row.size} bytes)"

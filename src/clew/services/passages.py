@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from clew.core.context.fragment import Fragment
 from clew.core.ports import Tree
+from clew.core.text.content import decode
 from clew.core.text.printable import printable
 from clew.core.text.redact import redact
 from clew.errors import ClewError
 from clew.services.relevance import Related, RelatedFile
-from clew.stores.index import decode
 
 MAP_REF = "related:files"
 """Reference of the fragment that lists the best files."""

@@ -14,11 +14,11 @@ from clew.adapters.regular import read_regular, size_words
 from clew.adapters.sources.files import WorkTree
 from clew.adapters.sources.git_state import GitState
 from clew.core.context.fragment import Exchange
+from clew.core.text.content import decode
 from clew.core.text.printable import printable
 from clew.core.text.redact import is_secret_path, redact
 from clew.errors import NotFound, Refused, UsageError
 from clew.services.context import Place
-from clew.stores.index import decode
 
 MOST_BYTES = 16 << 20
 """A longer file is not opened."""

@@ -21,6 +21,7 @@ from pathlib import Path
 from clew.core.index.chunk import Outline
 from clew.core.index.kinds import Kind, kind
 from clew.core.ports import Entry, Tree
+from clew.core.text.content import decode, generated
 from clew.core.text.redact import is_secret_path
 from clew.core.text.terms import path_terms, terms
 from clew.errors import ClewError, StoreBusy, StoreError
@@ -337,17 +338,21 @@ class CodeIndex:
     # -- history
 
     def head(self) -> str:
-        """The commit up to which the history is known; empty when none is."""
+        """What `add_history` was told last: up to where the history is known; empty when none is."""
         row = self._db.execute("select value from meta where key = 'head'").fetchone()
         return row[0] if row else ""
 
     def add_history(self, commits: Iterable[Commit], head: str, *, replace: bool) -> None:
-        """Add commits (any order) and remember `head`; with `replace`, forget the earlier ones first."""
+        """Add commits (any order, known ones once) and remember `head`; with `replace`, forget earlier ones first."""
         with self._writing():
             if replace:
                 for table in ("commits", "commit_terms", "commit_files"):
                     self._db.execute(f"delete from {table}")
+            # Another process may have added some of them since it was found out what to add.
+            known = self.commit_ids()
             for commit in commits:
+                if commit.sha in known:
+                    continue
                 subject = commit.message.partition("\n")[0]
                 row = self._db.execute(
                     "insert into commits (sha, at, subject) values (?, ?, ?)", (commit.sha, commit.at, subject)
@@ -512,23 +517,6 @@ def is_current(path: Path, variant: str) -> bool:
     except sqlite3.Error:
         return False
     return row is not None and row[0] == f"{FORMAT}:{variant}"
-
-
-def decode(content: bytes) -> str | None:
-    """Text of a file; None for binary. UTF-8 (BOM dropped), UTF-16 with BOM, else UTF-8 with replacement marks."""
-    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return content.decode("utf-16", "replace")
-    if b"\0" in content[:8192]:
-        return None
-    return content.decode("utf-8-sig", "replace").replace("\r\n", "\n").replace("\r", "\n")
-
-
-def generated(text: str) -> bool:
-    """Whether the head of a file says that a program wrote it, or its lines are as long as only a program writes."""
-    head = text[:1500]
-    if ("DO NOT EDIT" in head and "enerated" in head) or "@generated" in head:
-        return True
-    return len(text) > 20_000 and text.count("\n") < len(text) / 1000
 
 
 def _connect(path: Path, variant: str) -> sqlite3.Connection:

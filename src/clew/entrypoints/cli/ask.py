@@ -52,6 +52,7 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
             click.argument("question", required=False),
             click.argument("files", nargs=-1, metavar="[FILE]...", shell_complete=_files),
             click.option("--no-context", is_flag=True, help="Gather no context; attached files still go along."),
+            click.option("--no-cache", is_flag=True, help="Search anew, also where nothing has changed since."),
             click.option("--mode", type=click.Choice([mode.value for mode in Mode]), help="Decide the mode yourself."),
             click.option("--max-tokens", type=int, metavar="N", help="Tokens of the prompt and its answer."),
             click.option("--style", type=click.Choice(["auto", "code", "writing", "newcomer"]), help="How to answer."),
@@ -140,6 +141,8 @@ def _prepared(given: dict[str, Any]) -> tuple[App, Wish, Model | None]:
     flags = {"max_tokens": given["max_tokens"], "style": given["style"], "model": given["model"]}
     if given["no_context"]:
         flags["context"] = False
+    if given["no_cache"]:
+        flags["cache"] = False
     app = App.here({key: value for key, value in flags.items() if value is not None})
     # The settings and the model go first: nobody should wait for a pipe to learn of a slip of the pen.
     apply_color(app)
@@ -269,6 +272,7 @@ def _close(
         missing = "ask.nothing" if not gathered.found else "ask.attached" if explicit else "ask.not-needed"
         click.echo(say(missing, language))
     if verbose:
+        aside(say("ask.cache", language, gathered.cache))
         for line in report_lines(gathered, language):
             aside(line)
         if answer.usage is not None:

@@ -19,6 +19,7 @@ HELP: dict[str, str] = {
     "Answer QUESTION from the right context of this folder.": "用此目录中恰当的上下文回答 QUESTION。",
     "Text on stdin and FILEs are explicit context: they always go along, whole. The report on stderr says what was used. Without a model the best passages are the answer.": "标准输入的文本和各 FILE 是明确给出的上下文：总会完整带上。stderr 上的报告说明用了什么。没有模型时，以最相关的段落作答。",
     "Gather no context; attached files still go along.": "不收集上下文；附件仍会带上。",
+    "Search anew, also where nothing has changed since.": "重新搜索，即使此后没有任何变化。",
     "Decide the mode yourself.": "自行指定模式。",
     "Tokens of the prompt and its answer.": "提示词与回答合计的 token 数。",
     "How to answer.": "回答的风格。",

@@ -81,15 +81,16 @@ def rebuild(as_json: bool) -> None:
 @_json
 def clean(every: bool, as_json: bool) -> None:
     """Delete the index of this folder. The next question makes it again."""
-    from clew.services.code_index import index_folder, remove_all
+    from clew.services.code_index import index_folder, remove_all, searches_path
     from clew.stores.index import remove
 
     app = App.here()
-    freed = remove_all(app.home) if every else remove(app.place.index)
+    index = app.place.index
+    freed = remove_all(app.home) if every else remove(index) + remove(searches_path(index))
     if as_json:
         click.echo(json.dumps({"freed": freed}))
         return
-    where = str(index_folder(app.home) if every else app.place.index)
+    where = str(index_folder(app.home) if every else index)
     click.echo(f"freed {freed / 1e6:.1f} MB at {where}" if freed else "there was no index")
 
 

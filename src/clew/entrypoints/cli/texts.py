@@ -35,6 +35,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "标准输入 {} 秒内没有内容：已忽略（用 `-` 作为 FILE 可一直等待）",
     ),
     "ask.not-kept": ("this exchange could not be kept: {}", "这次问答没有保存：{}"),
+    "ask.cache": ("cache: {}", "缓存：{}"),
     "ask.usage": ("usage: {} in ({} cached), {} out", "用量：输入 {}（缓存 {}），输出 {}"),
     "report.frame": ("instructions, question", "指令与问题"),
     "report.total": ("of {} for the prompt, {} kept for the answer", "提示词上限 {}，另为回答保留 {}"),

@@ -1,0 +1,183 @@
+"""Searches of one question, from the cache where nothing that they depend on has changed since."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from clew._version import __version__
+from clew.adapters.git import Git, NoRepository
+from clew.core.context import assemble
+from clew.core.context.cachekey import KeyParts, cache_key, exchanges_digest
+from clew.core.context.fragment import Exchange
+from clew.core.index.kinds import Kind
+from clew.core.index.passages import Passage
+from clew.core.text.terms import query_terms
+from clew.services.code_index import VARIANT, Freshened
+from clew.services.relevance import Finder, Related, RelatedFile, load_glossary, load_ranking
+from clew.stores import index
+from clew.stores.cache import SearchCache
+from clew.stores.index import FileRow
+
+Outcome = Literal["hit", "miss", "off"]
+"""`off`: no cache was asked, because none was wanted or a file changed a moment ago."""
+NO_MEMORY = "none"
+"""State of the notes as long as none enter a context."""
+
+NO_CHUNK = -1
+"""Ids of an index are not kept: another index of the same files has others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """What a key holds besides the state of the index."""
+
+    root: Path
+    git: Git | NoRepository
+    question: str
+    exchanges: Sequence[Exchange]
+    max_tokens: int
+    answer: int
+    tokenizer: str
+    settings: Mapping[str, object]
+    mode: str
+    attached: bool
+
+
+@dataclass(slots=True)
+class Searches:
+    """Finds what bears on a question, or remembers having found it. Texts of files are never kept.
+
+    Call `settle` when the mode is decided: only then is anything written.
+    """
+
+    freshened: Freshened
+    asking: Asking
+    path: Path | None
+    """Where the cache lies; None works without."""
+    read: Callable[[str], tuple[str, ...]]
+    """The lines of a file now."""
+    outcome: Outcome = "off"
+    _finder: Finder | None = None
+    _rows: dict[str, FileRow] | None = None
+    _cache: SearchCache | None = None
+    _parts: dict[str, Any] = field(default_factory=dict[str, Any])
+    _found: dict[str, Related] = field(default_factory=dict[str, Related])
+
+    def __post_init__(self) -> None:
+        # A young file may change again under the same stamp: what is found in it now must not be kept.
+        if self.path is not None and not self.freshened.index.unsettled():
+            self._cache = SearchCache(self.path)
+            self._parts = _parts(self.freshened, self.asking)
+
+    def find(self, searched: str) -> Related:
+        """The files and passages for a text."""
+        if self._cache is None:
+            return self._search(searched)
+        key = cache_key(KeyParts(searched=searched, **self._parts))
+        kept = self._cache.get(key)
+        related = _restored(searched, kept) if kept is not None else None
+        if self.outcome != "miss":
+            self.outcome = "hit" if related is not None else "miss"
+        if related is None:
+            related = self._found[key] = self._search(searched)
+        return related
+
+    def rows(self) -> dict[str, FileRow]:
+        """The indexed files by path."""
+        if self._rows is None:
+            files = self._finder.files if self._finder is not None else self.freshened.index.files()
+            self._rows = {row.path: row for row in files.values()}
+        return self._rows
+
+    def settle(self, mode: str) -> None:
+        """Keep what was found in this mode, and drop what other modes kept."""
+        if self._cache is None:
+            return
+        if not self._found:
+            self._cache.drop_mode(mode)
+        for key, related in self._found.items():
+            self._cache.keep(key, mode, _kept(related))
+
+    def _search(self, searched: str) -> Related:
+        if self._finder is None:
+            finder = self._finder = Finder(self.freshened.index, load_ranking(), load_glossary())
+            read, files = self.read, finder.files
+            finder.text = lambda passage: "\n".join(read(files[passage.file].path)[passage.first - 1 : passage.last])
+        return self._finder.find(searched)
+
+
+def _parts(freshened: Freshened, asking: Asking) -> dict[str, Any]:
+    """All parts of the key but the text that is searched for."""
+    git, words = asking.git, _words()
+    return {
+        "root": str(asking.root),
+        "branch": freshened.branch,
+        "head": freshened.index.head(),
+        "git_index": (git.index_digest() or "") if isinstance(git, Git) else "",
+        "files": freshened.refreshed.digest,
+        "question": asking.question,
+        "exchanges": exchanges_digest(asking.exchanges),
+        "memory": NO_MEMORY,
+        "max_tokens": asking.max_tokens,
+        "answer": asking.answer,
+        "tokenizer": asking.tokenizer,
+        "settings": asking.settings,
+        "mode": asking.mode,
+        "attached": asking.attached,
+        "assembler": assemble.VERSION,
+        "ranking": words["ranking.json"],
+        "embedding": words["static/table.json"],
+        "words": {name: digest for name, digest in words.items() if name.endswith(".tsv")},
+        "index": f"{index.FORMAT}:{VARIANT}",
+        "program": __version__,
+    }
+
+
+@cache
+def _words() -> dict[str, str]:
+    """Digests of the shipped files that searches depend on; `table.json` holds the digest of its vectors."""
+    folder = resources.files("clew").joinpath("data")
+    names = ("ranking.json", "glossary.tsv", "thesaurus.tsv", "background.tsv", "static/table.json")
+    return {
+        name: hashlib.blake2b(folder.joinpath(*name.split("/")).read_bytes(), digest_size=16).hexdigest()
+        for name in names
+    }
+
+
+def _kept(related: Related) -> dict[str, object]:
+    """Plain values of what was found: places and numbers, no text of any file."""
+    return {
+        "files": [[f.path, f.score, f.kind.value, f.lines, f.size, f.stamp] for f in related.files],
+        "passages": [[p.file, p.first, p.last, p.symbol, p.score] for p in related.passages],
+        "probability": related.probability,
+        "symbols": related.symbols,
+        "paths": related.paths,
+        "missing": related.missing,
+        "commits": related.commits,
+    }
+
+
+def _restored(searched: str, kept: object) -> Related | None:
+    """What `_kept` was made of; None where the value has another form."""
+    try:
+        found = cast("dict[str, Any]", kept)
+        return Related(
+            query=query_terms(searched),
+            files=tuple(
+                RelatedFile(path, score, Kind(kind), *rest) for path, score, kind, *rest in found["files"]
+            ),
+            passages=tuple(Passage(NO_CHUNK, *row) for row in found["passages"]),
+            probability=found["probability"],
+            symbols=tuple(found["symbols"]),
+            paths=tuple(found["paths"]),
+            missing=tuple(found["missing"]),
+            commits=tuple((sha, subject) for sha, subject in found["commits"]),
+        )  # fmt: skip
+    except (KeyError, TypeError, ValueError):
+        return None
