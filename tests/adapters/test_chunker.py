@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.adapters.chunker import outline
-from clew.core.index.chunk import MOST_LINES, Outline
+from clew.core.index.chunk import MOST_LINES, TARGET_LINES, Outline
 from clew.core.index.kinds import LANGUAGES
 
 SAMPLES = {
@@ -118,3 +118,10 @@ def test_a_comment_goes_with_the_definition_below_it() -> None:
     starts = [chunk.start for chunk in outline("a.py", text).chunks]
     assert 13 in starts
     assert text.split("\n")[12] == "# Why alpha is there."
+
+
+def test_short_definitions_share_a_chunk_only_up_to_the_usual_size() -> None:
+    text = "".join(f"def f{number}():\n    return {number}\n\n" for number in range(40))
+    sizes = [chunk.end - chunk.start + 1 for chunk in outline("a.py", text).chunks]
+    assert max(sizes) <= TARGET_LINES
+    assert len(sizes) < 10

@@ -342,19 +342,25 @@ def test_processes_that_refresh_at_once_leave_one_right_index(tmp_path: Path) ->
 
 
 @pytest.mark.requirement("Q-40")
-@pytest.mark.parametrize("damage", ["no database", "cut", "pages", "empty", "zeros"])
+@pytest.mark.parametrize("damage", ["no database", "cut", "pages", "pages read late", "empty", "zeros"])
 def test_a_damaged_index_is_made_again(tmp_path: Path, damage: str) -> None:
     tree = Files({f"{number}.py": (f"def name{number}(): pass\n".encode() * 30, "s") for number in range(40)})
     path = tmp_path / "index.db"
     refresh(path, tree, OLD + 10)
     whole = path.read_bytes()
     dice = random.Random(7)
-    torn = bytearray(whole)
-    for at in range(4096, len(torn), 4096):
-        torn[at : at + 4096] = dice.randbytes(min(4096, len(torn) - at))
+    db = sqlite3.connect(path)
+    ((meta,),) = db.execute("select rootpage from sqlite_master where name = 'meta'")
+    db.close()
+    torn, late = bytearray(whole), bytearray(whole)
+    for page in range(1, len(whole) // 4096):
+        noise = dice.randbytes(4096)
+        torn[page * 4096 : page * 4096 + 4096] = noise
+        if page + 1 != meta:  # what is read when an index is opened stays whole
+            late[page * 4096 : page * 4096 + 4096] = noise
     path.write_bytes({
         "no database": b"this is text, and no database\n" * 1000, "cut": whole[: len(whole) // 2],
-        "pages": bytes(torn), "empty": b"", "zeros": bytes(len(whole)),
+        "pages": bytes(torn), "pages read late": bytes(late), "empty": b"", "zeros": bytes(len(whole)),
     }[damage])  # fmt: skip
     tree.files["0.py"] = (b"def quokka(): pass\n", "s2")
     refresh(path, tree, OLD + 20)
