@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from clew.errors import NotFound, UsageError
+from clew.services.context import Wish, gather_from
 from clew.services.eval.ask import evaluate_ask
 from clew.services.eval.locate import evaluate_locate
 from clew.services.eval.repositories import Repositories
@@ -131,6 +132,17 @@ def test_the_state_is_that_of_the_commit_and_not_of_the_work_tree(repos: Path, t
     )
     assert [item.covered for item in measured(repos, path).items] == [True, False, True]
     assert sorted(str(path) for path in tool.rglob("*")) == before
+
+
+@pytest.mark.requirement("Q-11")
+def test_facts_about_git_are_those_of_the_commit(repos: Path, tmp_path: Path) -> None:
+    first = git(repos / "acme+tool", "rev-parse", "HEAD~1")
+    states = Repositories(repos, tmp_path / "scratch", os.environ)
+    with states.state("acme/tool", first) as (freshened, place):
+        text = gather_from(freshened, Wish("what was the last commit?"), place, (), CLOCK).snapshot.text()
+    assert f"last commit {first[:10]}" in text
+    assert "Key the cache" not in text
+    assert "work tree" not in text and "main" not in text
 
 
 @pytest.mark.requirement("Q-11")
