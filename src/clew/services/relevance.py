@@ -12,7 +12,7 @@ from typing import Literal
 
 from clew.adapters.embedding import StaticTable
 from clew.core.index import query as questions
-from clew.core.index.confidence import Background, Found, numbers, probability
+from clew.core.index.confidence import Background, Found, numbers, probability, stands_here
 from clew.core.index.kinds import Kind
 from clew.core.index.passages import Passage, RankedFile, passages
 from clew.core.index.query import Concept
@@ -37,6 +37,8 @@ Task = Literal["question", "change"]
 """`question`: what a person asks. `change`: words that describe a change, for instance of a commit."""
 SHOWN_FILES = 20
 """Files whose passages are considered."""
+STANDS_HERE = 0.75
+"""The least chance of an answer where one passage holds nearly all words of the question."""
 _VOTING_COMMITS = 60
 _RECENT_COMMITS = 200
 _SMALL_INDEX = 50
@@ -167,13 +169,15 @@ class Finder:
         places = {file: place for place, (file, _) in enumerate(top)}
         scored = matched.scored
         shown = passages(self.outlined(top), scored.chunks, scored.chunk_covered, matched.near, self.ranking.passage)
+        values = self.confidence(question, matched, top, shown)
+        chance = probability(values, self.ranking.abstain)
         return Related(
             query=query,
             files=tuple(self._related(file, value) for file, value in ranked),
             passages=tuple(
                 Passage(p.chunk, places[p.file], p.first, p.last, p.symbol, p.score) for p in shown
             ),
-            probability=probability(self.confidence(question, matched, top, shown), self.ranking.abstain),
+            probability=max(chance, STANDS_HERE) if stands_here(values) else chance,
             symbols=matched.symbols,
             paths=matched.paths,
             missing=tuple(e.concept.source for e in matched.evidence if not e.chunks and not e.paths

@@ -21,6 +21,8 @@ NUMBERS = (
 """Names of the numbers, in order."""
 MOST_RARE = 9.9
 """Importance of a word that stands in no other project: -ln of the smallest share that is told apart."""
+WHOLE = 0.9
+SEVERAL = 4
 _KEYS = 3
 _PLAIN = ("word", "name", "glossary")
 
@@ -175,3 +177,10 @@ def probability(values: Sequence[float], weights: Mapping[str, float]) -> float:
     total = weights.get("bias", 0.0)
     total += sum(weights.get(name, 0.0) * value for name, value in zip(NUMBERS, values, strict=True))
     return 1 / (1 + math.exp(-max(min(total, 30.0), -30.0)))
+
+
+def stands_here(values: Sequence[float]) -> bool:
+    """Whether one passage holds nearly all words of a question of several words: then it is about that passage,
+    however common the words are (of questions put to a wrong repository, one in a hundred)."""
+    named = dict(zip(NUMBERS, values, strict=True))
+    return named["covered_chunk"] >= WHOLE and named["words"] >= math.log1p(SEVERAL) / 3
