@@ -78,7 +78,8 @@ def fixes(repos: Path, repo: str, ending: str) -> Iterator[dict[str, object]]:
     log = git(repos, repo, "log", "--no-merges", "--no-renames", "--name-status", "-z", f"-{HISTORY}", form, "HEAD")
     for record in log.split("\x01")[1:]:
         head, _, names = record.partition("\x03")
-        commit, parents, message = head.split("\x02", 2)
+        commit, _, rest = head.partition("\x02")
+        parents, _, message = rest.partition("\x02")
         if not parents or " " in parents or not _FIX.search(message) or len(words(message)) < LEAST_CHARACTERS:
             continue
         fields = [name for name in names.replace("\n", "").split("\0") if name]

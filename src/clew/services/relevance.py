@@ -11,6 +11,7 @@ from importlib import resources
 from typing import Literal
 
 from clew.adapters.embedding import StaticTable
+from clew.core.index import change
 from clew.core.index import query as questions
 from clew.core.index.confidence import Background, Found, numbers, probability, stands_here
 from clew.core.index.kinds import Kind
@@ -161,7 +162,7 @@ class Finder:
     def find(self, question: str, task: Task = "question") -> Related:
         """Rank the files and passages of the index for a question. An empty index gives nothing."""
         query = query_terms(question)
-        matched = self.match(query, question)
+        matched = self.match(query, question, task)
         asked = questions.intent(query, question)
         vectors = rows(matched.scored, self.facts, asked)
         ranked = order(vectors, self.ranking.file[task])
@@ -216,13 +217,19 @@ class Finder:
         )  # fmt: skip
         return numbers(found, load_background())
 
-    def match(self, query: Query, question: str) -> Matched:
+    def match(self, query: Query, question: str, task: Task = "question") -> Matched:
         """All evidence for a question, summed up by chunk and file."""
         wanted = questions.concepts(query, self.glossary, self.thesaurus.expand(question))
+        commits: dict[str, list[tuple[int, float]]] = {}
+        if task == "change":
+            own = [concept.alternatives[0][0] for concept in wanted if concept.alternatives and concept.role != "han"]
+            commits = {term: self.index.commit_scores(term) for term in dict.fromkeys(own)}
+            said = {term: len(rows_of) for term, rows_of in commits.items()}
+            wanted = change.weigh(wanted, question, said, len(self.ages))
         evidence, frequencies = self._evidence(wanted)
         near = self._near_pairs(query, frequencies)
         scored = score(evidence, self.chunk_file, near)
-        commits = self._votes([item.concept for item in evidence], scored)
+        voting = self._votes([item.concept for item in evidence], scored, commits)
         mentioned = questions.mentions(query, self.paths)
         for path, value in mentioned.items():
             file = self.paths[path]
@@ -232,7 +239,7 @@ class Finder:
         for _, file, _, _ in defined:
             scored.files.setdefault(file, FileFeatures(file)).defines = 1.0
         symbols = tuple(sorted({name for name, *_ in defined}))
-        return Matched(evidence, scored, near, frequencies, symbols, tuple(mentioned), commits)
+        return Matched(evidence, scored, near, frequencies, symbols, tuple(mentioned), voting)
 
     def _evidence(self, wanted: Sequence[Concept]) -> tuple[list[Evidence], dict[str, int]]:
         index, total = self.index, len(self.chunk_file)
@@ -284,10 +291,14 @@ class Finder:
                 near[chunk] = near.get(chunk, 0.0) + value
         return near
 
-    def _votes(self, wanted: Sequence[Concept], scored: Scored) -> tuple[tuple[str, str], ...]:
-        """Let the past commits whose words are like the question vote for the files that they touched."""
+    def _votes(
+        self, wanted: Sequence[Concept], scored: Scored, seen: dict[str, list[tuple[int, float]]]
+    ) -> tuple[tuple[str, str], ...]:
+        """Let the past commits whose words are like the question vote for the files that they touched.
+
+        `seen` holds the commits of terms that were looked up already.
+        """
         summed: dict[int, float] = {}
-        seen: dict[str, list[tuple[int, float]]] = {}
         count = self.index.counts()["commits"]
         for concept in wanted:
             if concept.role == "han" or not count:

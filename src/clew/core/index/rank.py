@@ -74,6 +74,8 @@ class FileFeatures:
     """Share of the question's idf among its symbols."""
     path_covered: float = 0.0
     """Share of the question's idf in its path."""
+    scope: float = 0.0
+    """Share of the part that a change names, in its path."""
 
 
 @dataclass(slots=True)
@@ -145,7 +147,7 @@ FEATURES = (
     "source", "test", "doc", "config", "example", "changelog", "data",
     "test_asked", "config_asked", "doc_asked", "example_asked", "recent", "length",
     "votes_own", "touched", "name_covered", "path_covered", "base_covered", "beside", "base_best",
-    "votes_fresh",
+    "votes_fresh", "scope",
 )  # fmt: skip
 """Names of the numbers that the file model weighs, in order."""
 _BESIDE = ("compound", "phrase")
@@ -186,6 +188,7 @@ def rows(scored: Scored, facts: Mapping[int, FileFacts], asked: Mapping[str, flo
             asked["example"] * (of is Kind.EXAMPLE), facts[file].recency, math.log1p(facts[file].lines) / 8,
             own[file] / own_top, math.log1p(facts[file].touched) / 6, row.name_covered, row.path_covered, base,
             beside[file] / beside_top, base * row.best / top["best"], row.votes_fresh / top["votes_fresh"],
+            row.scope,
         ]  # fmt: skip
     return found
 
