@@ -41,6 +41,7 @@ QUESTIONS = (
     "why does the retry wait before the next attempt?",
     "where is `parse_token` defined?",
     "what does src/retry.py do with a timeout?",
+    "what is the difference between the cache.py here and queue.py?",
     "and what about the delay then?",
     "what did I just change?",
     "重试的超时时间是多少？",
@@ -454,6 +455,14 @@ def test_symbols_that_differ_in_case_come_in_the_same_order(world: World) -> Non
     for number, name in enumerate(("stall_quay", "STALL_QUAY", "Stall_Quay")):
         write(world.root, {f"src/{9 - number}.py": f"def {name}():\n    return 1\n"})
         world.check([name])
+
+
+@pytest.mark.requirement("P-09")
+def test_files_of_one_name_come_in_the_order_of_their_paths(world: World) -> None:
+    world.question = "what does quay.py do?"
+    for folder in ("src", "tests", "lib", "docs"):
+        write(world.root, {f"{folder}/quay.py": f"def {folder}_quay():\n    return 1\n"})
+        world.check([folder])
 
 
 @pytest.mark.requirement("P-09")
