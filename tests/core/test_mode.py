@@ -95,7 +95,7 @@ def test_phrases_for_the_project_rule_out_minimal(question: str) -> None:
 def test_a_phrase_that_changed_the_mode_is_the_reason() -> None:
     question = "what is a semaphore, in our repo"
     assert ask("what is a semaphore").mode is Mode.MINIMAL
-    assert ask(question).reason == "points at this project (in our repo)"
+    assert ask(question).reason == 'points at this project ("in our repo")'
 
 
 @pytest.mark.requirement("P-06")

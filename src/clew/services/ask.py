@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -16,6 +17,12 @@ from clew.services.answer import cite, render
 from clew.services.context import Gathered
 from clew.services.passages import read_lines
 from clew.stores.exchanges import ExchangeStore
+
+_CHANGES = re.compile(
+    r"^<fragment (?P<mark>\w+) (?P<ref>git:(?:status|diff:[^\n]+?))(?: \([^\n]*\))?>\n"
+    r"(?P<text>.*?)\n</fragment (?P=mark)>$",
+    re.DOTALL | re.MULTILINE,
+)
 
 
 @dataclass(slots=True)
@@ -109,6 +116,11 @@ def _without_model(gathered: Gathered, answer: Answer) -> Iterator[str]:
                 )
                 yield answer.text
         return
+    if gathered.decision.code == "rich.diff" and (changes := _present_changes(gathered)):
+        answer.refs = tuple(changes)
+        answer.text = "\n\n".join(f"{ref}\n{text}" for ref, text in changes.items()) + "\n"
+        yield answer.text
+        return
     if gathered.decision.mode is Mode.MINIMAL or related is None or gathered.freshened is None or not gathered.found:
         return
     cited = cite(related, read_lines(gathered.freshened.tree), related.query.words)
@@ -118,10 +130,23 @@ def _without_model(gathered: Gathered, answer: Answer) -> Iterator[str]:
         yield piece
 
 
+def _present_changes(gathered: Gathered) -> dict[str, str]:
+    """Status and uncommitted changes that are in the prompt, by reference, each line indented as passages are."""
+    found: dict[str, str] = {}
+    for layer in gathered.snapshot.layers:
+        if layer.name == "context":
+            for match in _CHANGES.finditer("\n".join(layer.blocks)):
+                found[match["ref"]] = "\n".join(f"  {line}" for line in match["text"].split("\n"))
+    return found
+
+
 def keep(
     store: ExchangeStore, workspace: str, thread: str, question: str, gathered: Gathered, answer: Answer, at: datetime
 ) -> Exchange | None:
-    """Keep the exchange, without secrets. Nothing is kept of a question that got no answer at all."""
+    """Keep the exchange, without secrets. Nothing is kept of a question that got no answer at all.
+
+    Errors named in quoted passages are not of this conversation: they make no anchor.
+    """
     if not answer.text:
         return None
     text = answer.text + ("\n[cut off]" if answer.cut else "")
@@ -134,7 +159,7 @@ def keep(
         mode=gathered.decision.mode.value,
         at=at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         refs=_short(answer.refs),
-        anchor=is_anchor(asked, said),
+        anchor=is_anchor(asked, said if answer.model else ""),
     )
 
 

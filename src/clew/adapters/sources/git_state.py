@@ -13,6 +13,8 @@ _MOST_CHANGES = 50
 _MOST_FILES = 20
 _MOST_BODY_LINES = 20
 _MOST_SUBJECT = 160
+_ASKED_FOR = 30
+"""How much heavier status and changes are when the question asks for them; from the default 60 above related files."""
 _WORDS = {"M": "changed", "T": "changed", "A": "added", "D": "deleted", "R": "renamed", "C": "copied", "?": "untracked"}
 
 
@@ -34,6 +36,8 @@ class GitState:
         """`wants_diff` adds a fragment for each changed file, at most `diff_files` of `diff_bytes` bytes each."""
         self._git = git
         self._weight = weight
+        # Where the changes are what is asked for, passages that merely sound like the question must not push them out.
+        self._changes_weight = max(weight, min(weight + _ASKED_FOR, 95)) if wants_diff else weight
         self._wants_diff = wants_diff
         self._commits = commits
         self._diff_files = diff_files
@@ -50,7 +54,7 @@ class GitState:
         if status is not None:
             line = _summary(status)
             listed = "\n".join((f"{line}:", *_listed(status))) if status.changes else line
-            fragments.append(self._fact("git:status", line, 8, listed))
+            fragments.append(self._fact("git:status", line, 8, listed, self._changes_weight))
         if commits:
             line = f"last commit {_one_line(commits[0])}, by {printable(commits[0].author, 80)}"
             fragments.append(self._fact("git:last-commit", line, 7, "\n".join((line, *_details(commits[0])))))
@@ -65,13 +69,13 @@ class GitState:
             fragments += self._diffs(git, status)
         return fragments
 
-    def _fact(self, ref: str, line: str, relevance: float, text: str = "") -> Fragment:
+    def _fact(self, ref: str, line: str, relevance: float, text: str = "", weight: int | None = None) -> Fragment:
         line = redact(line).text
         return Fragment(
             self.name,
             ref,
             redact(text).text if text else line,
-            self._weight,
+            self._weight if weight is None else weight,
             anchor=True,
             line=line,
             relevance=relevance,
@@ -84,7 +88,7 @@ class GitState:
             line = f"uncommitted changes of {path}"
             if is_secret_path(change.path):
                 yield Fragment(
-                    self.name, f"git:diff:{path}", "", self._weight, line=f"{line}: not shown, it holds secrets"
+                    self.name, f"git:diff:{path}", "", self._changes_weight, line=f"{line}: not shown, it holds secrets"
                 )
                 continue
             found = git.diff(change.path, self._diff_bytes)
@@ -97,7 +101,7 @@ class GitState:
                 self.name,
                 f"git:diff:{path}",
                 redacted.text,
-                self._weight,
+                self._changes_weight,
                 line=line,
                 relevance=5 - order / 1000,
                 note=", ".join(notes),

@@ -98,22 +98,22 @@ REASONS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "branch": ("names the branch `{}`", "提到分支 `{}`"),
         "relevance": ("something in this project answers it", "项目里有内容能回答它"),
         "exchange": ("follows up on the last exchange", "接着上一轮对话"),
-        "said": ("points at what was just said ({})", "指向刚才说过的内容（{}）"),
-        "project": ("points at this project ({})", "指向当前项目（{}）"),
+        "said": ('points at what was just said ("{}")', "指向刚才说过的内容（“{}”）"),
+        "project": ('points at this project ("{}")', "指向当前项目（“{}”）"),
         "minimal.knowledge": ("general knowledge: nothing points at this project", "通用知识：没有指向本项目的内容"),
         "minimal.text": ("a piece of writing: all it needs is in the question", "文字工作：所需内容都在问题里"),
         "minimal.snippet": ("self-contained: all it needs is in the question", "自成一体：所需内容都在问题里"),
         "minimal.smalltalk": ("small talk", "闲聊"),
-        "lean.git": ("asks for a git fact ({})", "询问 git 状态（{}）"),
-        "lean.machine": ("asks about this machine ({})", "询问本机环境（{}）"),
-        "lean.pinned": ("asks for the names of pinned files ({})", "询问固定文件的名字（{}）"),
-        "lean.runner": ("asks which tools this project runs with ({})", "询问项目所用的工具（{}）"),
-        "rich.followup": ("reads like a follow-up ({})", "像是接着上文说的（{}）"),
-        "rich.error": ("reads like an error seen here ({})", "像是这里出现的错误（{}）"),
-        "rich.named": ("names what looks like a part of this project ({})", "提到的像是本项目的一部分（{}）"),
-        "rich.diff": ("asks about the present changes ({})", "询问当前改动（{}）"),
-        "rich.change": ("asks for a change to this project ({})", "要求修改本项目（{}）"),
-        "rich.project": ("asks how this project works ({})", "询问本项目如何运作（{}）"),
+        "lean.git": ('asks for a git fact ("{}")', "询问 git 状态（“{}”）"),
+        "lean.machine": ('asks about this machine ("{}")', "询问本机环境（“{}”）"),
+        "lean.pinned": ('asks for the names of pinned files ("{}")', "询问固定文件的名字（“{}”）"),
+        "lean.runner": ('asks which tools this project runs with ("{}")', "询问项目所用的工具（“{}”）"),
+        "rich.followup": ('reads like a follow-up ("{}")', "像是接着上文说的（“{}”）"),
+        "rich.error": ('reads like an error seen here ("{}")', "像是这里出现的错误（“{}”）"),
+        "rich.named": ('names what looks like a part of this project ("{}")', "提到的像是本项目的一部分（“{}”）"),
+        "rich.diff": ('asks about the present changes ("{}")', "询问当前改动（“{}”）"),
+        "rich.change": ('asks for a change to this project ("{}")', "要求修改本项目（“{}”）"),
+        "rich.project": ('asks how this project works ("{}")', "询问本项目如何运作（“{}”）"),
     }
 )
 
@@ -398,7 +398,7 @@ def explain(code: str, detail: str = "", locale: str = "en") -> str:
     text = REASONS[code][1 if locale.lower().startswith("zh") else 0]
     if detail:
         return text.replace("{}", detail)
-    return re.sub(r" ?[(（]\{\}[)）]", "", text).replace(" `{}`", "")
+    return re.sub(r' ?[(（]["“]\{\}["”][)）]', "", text).replace(" `{}`", "")
 
 
 def decide(question: str, evidence: Evidence, model: ModeModel) -> Decision:

@@ -1,0 +1,53 @@
+"""Questions about what was just changed: git's own words answer them, not passages that sound alike."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.command import HARBOUR, clew, commit, script, write
+
+CROWD = {
+    f"docs/changes{number}.md": "# What did I change\n\n" + "What we change, and how changes are changed.\n" * 40
+    for number in range(30)
+}
+
+
+@pytest.fixture
+def changed(home: Path, tmp_path: Path) -> Path:
+    """A repository full of pages about changes, with one change that is not committed."""
+    root = write(tmp_path / "harbour", HARBOUR | CROWD)
+    commit(root)
+    return write(root, {"src/berths.py": HARBOUR["src/berths.py"] + "\nTIDE = 418\n"})
+
+
+@pytest.mark.requirement("P-01", "P-02")
+@pytest.mark.parametrize("question", ["What did I change?", "我改了什么？"])
+def test_a_question_about_the_changes_is_sent_with_the_changes(changed: Path, question: str) -> None:
+    prompt = clew("context", question, cwd=changed)
+    assert "present changes" in prompt.err or "当前改动" in prompt.err
+    assert "+TIDE = 418" in prompt.out and "changed: src/berths.py" in prompt.out
+
+
+@pytest.mark.requirement("P-01", "P-14")
+def test_without_a_model_the_changes_themselves_are_the_answer(changed: Path) -> None:
+    found = clew("ask", "What did I change?", cwd=changed)
+    assert found.out.startswith("git:status\n  1 changed but not staged")
+    assert "git:diff:src/berths.py\n" in found.out and "\n  +TIDE = 418" in found.out
+    assert "docs/changes" not in found.out
+    assert "+TIDE" in clew("open", "git:diff:src/berths.py", cwd=changed).out
+
+
+@pytest.mark.requirement("P-05")
+def test_errors_in_quoted_passages_do_not_make_an_exchange_an_anchor(home: Path, tmp_path: Path) -> None:
+    files = {
+        "src/berths.py": "def free_berth(ship):\n    if ship.sunk:\n        raise ValueError('no berth is free')\n"
+    }
+    root = write(tmp_path / "harbour", files)
+    commit(root)
+    question = "which berth is free for a ship?"
+    assert "ValueError" in clew("ask", question, cwd=root).out
+    assert question not in clew("history", "--anchors", cwd=root).out
+    told = script(tmp_path / "script.json", "It ends with ValueError: no berth is free.")
+    clew("ask", "--model", told, question, cwd=root)
+    assert question in clew("history", "--anchors", cwd=root).out
