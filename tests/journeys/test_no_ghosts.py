@@ -550,8 +550,6 @@ def swap_for_link(path: Path) -> None:
 def of_a_later_version(path: Path) -> None:
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.execute(f"pragma user_version = {FORMAT + 1}")
-        connection.execute("drop table kept")
-        connection.commit()
 
 
 def of_another_form(path: Path) -> None:
