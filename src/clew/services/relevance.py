@@ -32,7 +32,8 @@ from clew.core.index.rank import (
 from clew.core.text.glossary import Glossary
 from clew.core.text.terms import Query, query_terms
 from clew.core.text.thesaurus import Thesaurus
-from clew.stores.index import CodeIndex, FileRow
+from clew.stores.index import CodeIndex
+from clew.stores.index_reading import FileRow
 
 Task = Literal["question", "change"]
 """`question`: what a person asks. `change`: words that describe a change, for instance of a commit."""

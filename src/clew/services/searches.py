@@ -22,7 +22,7 @@ from clew.services.code_index import VARIANT, Freshened
 from clew.services.relevance import Finder, Related, RelatedFile, load_glossary, load_ranking
 from clew.stores import index
 from clew.stores.cache import SearchCache
-from clew.stores.index import FileRow
+from clew.stores.index_reading import FileRow
 
 Outcome = Literal["hit", "miss", "off"]
 """`off`: no cache was asked, because none was wanted or a file changed a moment ago."""
