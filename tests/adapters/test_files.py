@@ -102,7 +102,7 @@ def test_rules_mean_what_they_mean_to_git(tmp_path: Path, home: Path, rules: lis
 @pytest.mark.parametrize("seed", range(20))
 def test_rules_thrown_together_mean_what_they_mean_to_git(tmp_path: Path, home: Path, seed: int) -> None:
     dice = random.Random(seed)
-    pieces = ["a", "b", "ab", "*", "**", "*.py", "?", "[ab]", "a*"]
+    pieces = ["a", "b", "ab", "*", "**", "*.py", "?", "[ab]", "[!a]", "a*", "*b*a*"]
 
     def rules() -> str:
         lines = [
@@ -120,6 +120,30 @@ def test_rules_thrown_together_mean_what_they_mean_to_git(tmp_path: Path, home: 
     put(tmp_path, "a/.gitignore", text=rules())
     found = git(tmp_path, "ls-files", "-z", "--others", "--exclude-standard").split("\0")
     assert listed(tmp_path) == sorted(path for path in found if path)
+
+
+@pytest.mark.parametrize("bad", ["[z-a]", "[a--b]", "x\\", "[[x]", "[a&&b]"])
+def test_a_line_that_is_no_pattern_leaves_the_other_lines_standing(tmp_path: Path, bad: str) -> None:
+    put(tmp_path, "kept.txt", "secret.txt")
+    put(tmp_path, ".gitignore", text=f"{bad}\nsecret.txt\n")
+    assert listed(tmp_path, bad) == [".gitignore", "kept.txt"]
+
+
+@pytest.mark.requirement("Q-46")
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("rule", ["*a" * 30 + "b", "**/a/" * 30 + "b", "/" + "**/*a*a/" * 15 + "b", "a*" * 40 + "[b]"])
+def test_no_rule_takes_long_to_match(tmp_path: Path, rule: str) -> None:
+    deep = "a/" * 60 + "a.txt"
+    put(tmp_path, "a" * 200, deep)
+    put(tmp_path, ".gitignore", text=f"{rule}\n")
+    assert listed(tmp_path, rule) == [".gitignore", deep, "a" * 200]
+
+
+def test_an_ignore_file_that_is_a_link_is_not_followed(tmp_path: Path) -> None:
+    put(tmp_path, "outside.txt", text="a.txt\n")
+    put(tmp_path, "tree/a.txt")
+    (tmp_path / "tree/.gitignore").symlink_to(tmp_path / "outside.txt")
+    assert listed(tmp_path / "tree") == ["a.txt"]
 
 
 # ---------------------------------------------------------------------- what is passed over

@@ -16,6 +16,7 @@ from clew.core.context.fragment import DEFAULT_WEIGHTS, Fragment
 from clew.core.ports import Tree
 from clew.core.text.printable import printable
 from clew.core.text.redact import is_secret_path, redact
+from clew.core.text.wildcards import ANY, FOLDERS, STAR, compiled
 from clew.errors import NotFound, OverBudget, Refused, UsageError
 
 MOST_BYTES = 16 << 20
@@ -325,9 +326,9 @@ def _pattern(pattern: str) -> re.Pattern[str]:
     translated: list[str] = []
     for part in parts:
         if part.startswith("**/"):
-            translated.append("(?:.*/)?")
+            translated.append(FOLDERS)
         elif part.startswith("*"):
-            translated.append(".*" if part == "**" else "[^/]*")
+            translated.append(ANY if part == "**" else STAR)
         elif part == "?":
             translated.append("[^/]")
         elif part.startswith("[") and len(part) > 2:
@@ -336,7 +337,7 @@ def _pattern(pattern: str) -> re.Pattern[str]:
         else:
             translated.append(re.escape(part))
     try:
-        return re.compile("".join(translated), re.DOTALL)
+        return compiled(translated)
     except re.error as error:
         raise UsageError(f"`{printable(pattern, 200)}` is not a pattern: {error}") from error
 

@@ -8,11 +8,11 @@ import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
-from pathspec import GitIgnoreSpec
+from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from clew.core.ports import Entry
+from clew.core.text.wildcards import compiled, tokens
 from clew.errors import NotFound, Refused
 
 MOST_FILES = 60_000
@@ -187,21 +187,25 @@ def ignored(path: str, rules: Sequence[_Rules]) -> bool:
 def _patterns(lines: Sequence[str]) -> tuple[tuple[re.Pattern[str], bool], ...]:
     """The rules of an ignore file, last first, as expressions whose only group is the slash behind a directory.
 
-    The order of `GitIgnoreSpec` itself is not used: it ranks rules for directories below others, which git does not.
+    `GitIgnoreSpec` itself is not used: it ranks rules for directories below others, which git does not.
     """
     found: list[tuple[re.Pattern[str], bool]] = []
-    # `a/**/` means the directories below `a`, not `a`.
-    meant = [f"{line.rstrip()}*/" if line.rstrip().endswith("/**/") else line for line in lines]
-    for pattern in GitIgnoreSpec.from_lines(meant).patterns:
-        expression, ignores = getattr(pattern, "regex", None), pattern.include
-        if isinstance(expression, re.Pattern) and ignores is not None:
-            found.append((cast("re.Pattern[str]", expression), ignores))
+    for line in lines:
+        # `a/**/` means the directories below `a`, not `a`.
+        meant = f"{line.rstrip()}*/" if line.rstrip().endswith("/**/") else line
+        try:
+            expression, ignores = GitIgnoreSpecPattern.pattern_to_regex(meant)
+            if expression is not None and ignores is not None:
+                found.append((compiled(tokens(expression)), ignores))
+        except (ValueError, re.error):
+            continue  # A line that is no pattern matches nothing; the others stand.
     return tuple(reversed(found))
 
 
 def _load(path: Path) -> tuple[tuple[re.Pattern[str], bool], ...]:
     try:
-        if not path.is_file() or path.stat().st_size > MOST_IGNORE_BYTES:
+        # As git does, a link is not followed: it may lead out of the work tree.
+        if not stat.S_ISREG(os.lstat(path).st_mode) or path.stat().st_size > MOST_IGNORE_BYTES:
             return ()
         return _patterns(path.read_text(encoding="utf-8", errors="replace").splitlines())
     except (OSError, ValueError):
