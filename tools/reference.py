@@ -161,13 +161,34 @@ def settings_page() -> str:
         "A flag beats the environment, the environment the project's file, that the user's file, that the default."
     )
     out.append("`clew config` shows each value with its origin.\n")
+    keys = importlib.import_module("clew.settings_keys").KEYS
+    variables = {name: key.variable for name, key in keys.items()}
     for name, kind, default, words in settings_fields():
         out.append(f"## `{name}`\n")
         simple = default and "(" not in default.removeprefix("()")
         out.append(f"Type: `{kind}`" + (f", default: `{default}`\n" if simple else "\n"))
         if words:
             out.append(f"{words}\n")
+        if variable := variables.get(name):
+            out.append(f"Variable: `{variable}`.\n")
+    out.append(VARIABLES)
     return "\n".join(out)
+
+
+VARIABLES = """\
+## Variables that are no settings
+
+| variable | meaning |
+| --- | --- |
+| `CLEW_HOME` | One folder for settings, history and indexes, instead of the usual places. An absolute path. |
+| `CLEW_NO_CONTEXT` | Anything but `0`, `false`, `no` or `off`: no context is gathered. |
+| `CLEW_NO_CACHE` | The same for kept outcomes of searches. |
+| `CLEW_THREAD` | Name of the thread that questions belong to; without it, the terminal. |
+| `CLEW_DEBUG` | Print the whole traceback of an error that nobody foresaw. |
+| `NO_COLOR` | No colour. |
+| `ANTHROPIC_API_KEY`, `OPENAI_API_KEY` | Keys: see [choose a model](../guides/choose-a-model.md). |
+| `ANTHROPIC_BASE_URL`, `OPENAI_BASE_URL`, `OLLAMA_HOST` | Other endpoints. |
+"""
 
 
 # ---------------------------------------------------------------------- errors
