@@ -59,6 +59,32 @@ def test_the_exclude_file_of_the_repository_counts(tmp_path: Path, home: Path) -
     assert listed(tmp_path) == ["b.py"]
 
 
+def test_the_exclude_file_counts_in_a_linked_work_tree_as_well(tmp_path: Path, home: Path) -> None:
+    git(tmp_path, "init", "-q", "main")
+    main = tmp_path / "main"
+    git(main, "-c", "user.name=x", "-c", "user.email=x@x", "commit", "-q", "--allow-empty", "-m", "x")
+    git(main, "worktree", "add", "-q", "../linked")
+    (main / ".git/info/exclude").write_text("hidden.txt\n", encoding="utf-8")
+    put(tmp_path / "linked", "hidden.txt", "shown.txt")
+    assert listed(tmp_path / "linked") == ["shown.txt"]
+
+
+@pytest.mark.parametrize("link", ["gitdir: /nonexistent", "gitdir: .", "\x00", ""])
+def test_a_git_file_that_leads_nowhere_changes_nothing(tmp_path: Path, link: str) -> None:
+    put(tmp_path, "a.txt")
+    put(tmp_path, ".git", text=link)
+    assert listed(tmp_path) == ["a.txt"]
+
+
+def test_the_inside_of_a_bare_repository_is_no_source(tmp_path: Path, home: Path) -> None:
+    put(tmp_path, "a.txt")
+    git(tmp_path, "init", "-q", "--bare", "bare")
+    assert listed(tmp_path) == ["a.txt"]
+    tree = WorkTree(tmp_path / "bare")
+    assert list(tree.entries()) == []
+    assert tree.left_out == "a bare repository has no files of its own"
+
+
 def test_configuration_has_the_last_word(tmp_path: Path) -> None:
     put(tmp_path, ".gitignore", text="*.log\n!docs/\n")
     put(tmp_path, "a.log", "docs/a.md", "src/a.py", "src/b.py")

@@ -11,17 +11,21 @@ from pathlib import Path
 
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
+from clew.adapters.regular import read_regular
 from clew.core.ports import Entry
 from clew.core.text.wildcards import compiled, tokens
-from clew.errors import NotFound, Refused
+from clew.errors import NotFound, Refused, UsageError
 
 MOST_FILES = 60_000
 """Files of one work tree beyond this number are left out, and the caller is told."""
 MOST_VISITED = 400_000
 """Directory entries looked at before the walk stops."""
 MOST_IGNORE_BYTES = 256 * 1024
+_MOST_LINK = 8192
 _IGNORE_NAMES = (".gitignore", ".ignore", ".clewignore")
 _DECIDING = frozenset({*_IGNORE_NAMES, ".git", "pyvenv.cfg"})
+_GIT_INSIDE = frozenset({"HEAD", "config", "objects", "refs"})
+"""Names that together tell the inside of a repository."""
 _NEVER = frozenset({
     ".git", ".hg", ".svn", ".jj", "__pycache__", "node_modules", ".venv", ".tox", ".nox", ".mypy_cache",
     ".pytest_cache", ".ruff_cache", ".hypothesis", ".idea", ".gradle", ".terraform", ".DS_Store",
@@ -64,6 +68,10 @@ class WorkTree:
             except OSError:
                 continue
             names = {entry.name for entry in listing}
+            if names >= _GIT_INSIDE:
+                # A bare repository: what it holds is git's own, its configuration may hold keys.
+                self.left_out = self.left_out or ("" if folder else "a bare repository has no files of its own")
+                continue
             if (folder and is_repository and ".git" in names) or (folder and "pyvenv.cfg" in names):
                 continue
             rules = self._extended(folder, inherited, names)
@@ -137,8 +145,7 @@ class WorkTree:
 
     def _top_rules(self) -> tuple[_Rules, ...]:
         rules: list[_Rules] = []
-        exclude = self.root / ".git" / "info" / "exclude"
-        if patterns := _load(exclude):
+        if patterns := _load(_common_dir(self.root / ".git") / "info" / "exclude"):
             rules.append(_Rules("", patterns))
         if self.ignore:
             rules.append(_Rules("", _patterns(self.ignore)))
@@ -200,6 +207,18 @@ def _patterns(lines: Sequence[str]) -> tuple[tuple[re.Pattern[str], bool], ...]:
         except (ValueError, re.error):
             continue  # A line that is no pattern matches nothing; the others stand.
     return tuple(reversed(found))
+
+
+def _common_dir(git: Path) -> Path:
+    """The folder that holds `info`. In a linked work tree `.git` is a file that leads there by one or two steps."""
+    try:
+        if not stat.S_ISREG(os.lstat(git).st_mode):
+            return git
+        own = git.parent / read_regular(git, _MOST_LINK).decode().removeprefix("gitdir:").strip()
+        shared = own / "commondir"
+        return own / read_regular(shared, _MOST_LINK).decode().strip() if shared.exists() else own
+    except (OSError, ValueError, UsageError):
+        return git
 
 
 def _load(path: Path) -> tuple[tuple[re.Pattern[str], bool], ...]:

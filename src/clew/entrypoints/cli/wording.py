@@ -237,6 +237,7 @@ CHINESE: dict[str, str] = {
     "{}: left out, {}": "{}：已略过，{}",
     "{} usually holds secrets: {} were removed before it was given": "{} 通常含有机密：提供前已隐去 {} 处",
     "only the first {} files were read": "只读取了前 {} 个文件",
+    "a bare repository has no files of its own": "裸仓库没有自己的文件",
     "the walk stopped after {} directory entries": "遍历 {} 个目录项后停止",
     "the history of exchanges was damaged; it was kept as {}, and a new one started": "问答历史已损坏；已保留为 {}，并新建了一份",
     "{}: `shell_history: true` has no effect; only {} can switch it on": "{}：`shell_history: true` 无效；只有 {} 可以打开它",
