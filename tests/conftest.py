@@ -26,7 +26,7 @@ if "sitecustomize" not in sys.modules or not hasattr(sys.modules["sitecustomize"
 guard = sys.modules["sitecustomize"]
 
 PRIVATE = ("ANTHROPIC_", "CLEW_", "CLAUDE", "CODEX_", "GEMINI_", "GIT_", "GOOGLE_", "HF_", "OLLAMA_", "OPENAI_", "XDG_")
-KEPT = ("CLEW_SHARED_DATA", "CLEW_TEST_DATABASE_URL")
+KEPT = ("CLEW_SHARED_DATA", "CLEW_SHARED_REPOS", "CLEW_TEST_DATABASE_URL")
 
 hypothesis.settings.register_profile(
     "ci",

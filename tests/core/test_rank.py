@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -21,7 +24,13 @@ from clew.core.index.rank import (
     rows,
     score,
 )
+from clew.services.eval.ask import evaluate_ask
+from clew.services.eval.locate import evaluate_locate
+from clew.services.eval.repositories import Repositories
 
+CLOCK = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
+FIVE, TEN = 0.86, 0.92
+"""Recall that the shipped weights hold on commits of projects that took no part in their fit."""
 ASKED = {"test": 0.0, "config": 0.0, "doc": 0.0, "example": 0.0}
 CHUNK_FILE = {10: 1, 11: 1, 20: 2, 30: 3}
 
@@ -137,3 +146,34 @@ def test_the_order_does_not_depend_on_how_the_files_came(found: list[Evidence], 
     scored.files = dict(files)
     assert order(rows(scored, facts(), ASKED), weights) == ranked
     assert [value for _, value in ranked] == sorted((value for _, value in ranked), reverse=True)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1500)
+@pytest.mark.requirement("Q-02")
+def test_the_words_of_a_fix_lead_to_its_files(shared_data: Path, tmp_path: Path) -> None:
+    result = evaluate_locate(shared_data / "locate.dev.jsonl", labelled_repositories(tmp_path))
+    assert result.skipped == 0
+    assert result.recall["5"] >= FIVE and result.recall["10"] >= TEN
+    assert result.median_ms < 60
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.requirement("Q-11")
+def test_a_question_finds_its_files_and_a_strange_one_is_told(shared_data: Path, tmp_path: Path) -> None:
+    states = labelled_repositories(tmp_path)
+    result = evaluate_ask(shared_data / "ask.dev.jsonl", states, CLOCK, elsewhere=True)
+    assert result.skipped == 0
+    assert result.files_at_5 >= 0.65 and result.covered >= 0.55
+    assert result.absent_told is not None and result.absent_told >= 0.60
+    shares = [own["files_at_5"] for own in (result.per_lang["en"], result.per_lang["zh"])]
+    assert shares[1] >= shares[0] - 0.10
+
+
+def labelled_repositories(scratch: Path) -> Repositories:
+    """The git directories of the labelled projects below CLEW_SHARED_REPOS, else a skip."""
+    folder = os.environ.get("CLEW_SHARED_REPOS")
+    if not folder:
+        pytest.skip("no repositories of the labelled data here (CLEW_SHARED_REPOS names their folder)")
+    return Repositories(Path(folder), scratch, {"PATH": os.environ["PATH"]})

@@ -65,6 +65,8 @@ class Asked:
     answered: bool
     elsewhere: bool
     """It was put to another project."""
+    short: bool
+    """Only a fragment of it was asked."""
     files_right: bool
     """All needed files are among the first five."""
 
@@ -114,10 +116,10 @@ class Logistic:
         return x @ self.weights + self.bias
 
 
-def fit_asked(asked: Sequence[Asked], strength: float, hard: float) -> Logistic:
-    """Answered or not. A question about the project itself that nothing answers counts `hard` times."""
+def fit_asked(asked: Sequence[Asked], strength: float, hard: float, part: float) -> Logistic:
+    """Answered or not. A question about the project itself that nothing answers counts `hard` times, a fragment `part`."""
     x, y = np.array([one.x for one in asked]), np.array([one.answered for one in asked])
-    importance = [1.0 if one.answered or one.elsewhere else hard for one in asked]
+    importance = [part if one.short else 1.0 if one.answered or one.elsewhere else hard for one in asked]
     scale = StandardScaler().fit(x)
     model = LogisticRegression(C=1 / strength, max_iter=5000).fit(scale.transform(x), y, sample_weight=importance)
     weights = model.coef_[0] / scale.scale_

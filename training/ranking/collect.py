@@ -4,7 +4,8 @@
 
 REPOS holds git directories (`owner+name/repo`). OUT gets indexes, and files.pkl, passages.pkl, asked.pkl (questions)
 and changes.pkl (bug-fix commits) for fit.py. What the passages look like depends on how files are ranked, and the
-confidence on both: the project of a question takes no part in the weights that are used for its own examples.
+confidence on both: the project of a question takes no part in the weights that are used for its own examples. Each
+question with an answer is also asked by a fragment, so that short questions are not taken for strange ones.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import os
 import pickle
 import random
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -36,6 +38,8 @@ from clew.services.relevance import SHOWN_FILES, Finder, Matched, Task, load_glo
 MOST_CANDIDATES = 400
 ELSEWHERE = 4
 """Other projects that each question is put to as well."""
+FRAGMENT_WORDS = (4, 7)
+LEAST_CLAUSE = 5
 SEED = 3
 HEADER_TOKENS = 20
 """Of a passage beside its text: the path and the lines."""
@@ -98,16 +102,26 @@ def passage_choice(finder: Finder, seen: Seen, asked: Question, weights: Array) 
     return Choice(asked.repo, asked.lang, CHUNK_FEATURES, numbers, needs, np.array(tokens, dtype=np.int64))
 
 
-def asked_once(finder: Finder, asked: Question, own: bool, files: Array, chunks: Array) -> Asked:
-    """The numbers of the confidence for a question put to the finder's project."""
-    seen = see(finder, asked.text, "question")
+def fragment(text: str, chance: random.Random) -> str:
+    """A few neighbouring words of a question, as people type them into a search box; some clause of a Chinese one."""
+    if any(ord(char) > 0x2E7F for char in text):
+        clauses = [clause for clause in re.split(r"[，。？！,?]", text) if len(clause) >= LEAST_CLAUSE]
+        return chance.choice(clauses) if clauses else text
+    words, count = text.split(), chance.randint(*FRAGMENT_WORDS)
+    start = chance.randint(0, max(len(words) - count, 0))
+    return " ".join(words[start : start + count])
+
+
+def asked_once(finder: Finder, asked: Question, text: str, own: bool, files: Array, chunks: Array) -> Asked:
+    """The numbers of the confidence for a question, or a fragment of it, put to the finder's project."""
+    seen = see(finder, text, "question")
     top, scored = ranked_files(seen, files), seen.matched.scored
     weights = dict(zip(CHUNK_FEATURES, chunks.tolist(), strict=True))
     shown = passages(finder.outlined(top), scored.chunks, scored.chunk_covered, seen.matched.near, weights)
     answered = own and bool(asked.needs)
     first = {finder.files[file].path for file, _ in top[:5]}
-    numbers = tuple(finder.confidence(asked.text, seen.matched, top, shown))
-    return Asked(asked.repo, numbers, answered, not own, answered and asked.gold <= first)
+    numbers = tuple(finder.confidence(text, seen.matched, top, shown))
+    return Asked(asked.repo, numbers, answered, not own, text != asked.text, answered and asked.gold <= first)
 
 
 class Collection:
@@ -166,13 +180,16 @@ class Collection:
         chunk_weights = {repo: fit_passages([one for one in shown if one.repo != repo]) for repo in repos}
         chance = random.Random(SEED)
         others = {q.id: chance.sample([s for s in states if s[0] != q.repo], ELSEWHERE) for q in answered}
+        short = {q.id: fragment(q.text, chance) for q in answered}
         asked: list[Asked] = []
         for state in states:
             with self.finder(*state) as finder:
                 for q in questions:
                     own = (q.repo, q.commit) == state
-                    if own or state in others.get(q.id, ()):
-                        asked.append(asked_once(finder, q, own, file_weights[q.repo], chunk_weights[q.repo]))
+                    if not own and state not in others.get(q.id, ()):
+                        continue
+                    for text in (q.text, short[q.id]) if q.needs else (q.text,):
+                        asked.append(asked_once(finder, q, text, own, file_weights[q.repo], chunk_weights[q.repo]))
         self.keep("asked", asked)
 
 

@@ -24,13 +24,14 @@ from clew.core.index.rank import FEATURES
 
 TARGET = Path(__file__).parents[2] / "src" / "clew" / "data" / "ranking.json"
 STRENGTH_FILES = 0.02
-STRENGTH_CHANGES = 0.02
-STRENGTH_PASSAGES = 0.02
-STRENGTH_CONFIDENCE = 3.3
+STRENGTH_CHANGES = 0.01
+STRENGTH_PASSAGES = 0.003
+STRENGTH_CONFIDENCE = 100.0
 NEGATIVES = 80
 """Candidate files a question that take part in the fit."""
 HARD = 4.0
-KEPT = 0.80
+FRAGMENT = 0.5
+KEPT = 0.78
 """Share of the answerable training questions that the decision point lets through."""
 BUDGET = 7200
 
@@ -52,7 +53,7 @@ def fit_passages(choices: Sequence[Choice]) -> Array:
 
 def fit_confidence(asked: Sequence[Asked]) -> Logistic:
     """The model of the confidence, before its decision point is moved."""
-    return fit_asked(asked, STRENGTH_CONFIDENCE, HARD)
+    return fit_asked(asked, STRENGTH_CONFIDENCE, HARD, FRAGMENT)
 
 
 def left_out_weights(choices: Sequence[Choice], fit: Callable[[Sequence[Choice]], Array]) -> dict[str, Array]:
@@ -71,20 +72,24 @@ def left_out_logits(asked: Sequence[Asked]) -> Array:
 
 
 def decision_point(asked: Sequence[Asked], logits: Array) -> float:
-    """The log odds above which a share of KEPT of the answerable questions lies."""
-    return float(np.quantile(logits[[one.answered for one in asked]], 1 - KEPT))
+    """The log odds above which a share of KEPT of the whole questions with an answer lies."""
+    return float(np.quantile(logits[[one.answered and not one.short for one in asked]], 1 - KEPT))
 
 
 def measure(folder: Path) -> None:
     """Print the figures for projects that took no part in the fit."""
     for name, fit in (("files", fit_files), ("changes", fit_changes)):
         choices = read(folder, name)
+        if not choices:
+            continue
         weights = left_out_weights(choices, fit)
         rows = [[c.recall(weights[c.repo], depth) for depth in (1, 5, 10)] for c in choices]
         one, five, ten = np.mean(rows, axis=0)
         whole = np.mean([row[1] == 1 for row in rows])
         print(f"{name} ({len(rows)}): R@1 {one:.3f}, R@5 {five:.3f}, R@10 {ten:.3f}, all in five {whole:.3f}")
     choices = read(folder, "passages")
+    if not choices:
+        return
     weights = left_out_weights(choices, fit_passages)
     packed = [one.packed(weights[one.repo], BUDGET) for one in choices]
     for lang in ("en", "zh"):
@@ -95,23 +100,29 @@ def measure(folder: Path) -> None:
     said = logits < decision_point(asked, logits)
     answered = np.array([one.answered for one in asked])
     elsewhere = np.array([one.elsewhere for one in asked])
+    short = np.array([one.short for one in asked])
     right = np.array([one.files_right for one in asked])
-    print(
-        f"confidence: wrong project told {said[elsewhere].mean():.3f} of {elsewhere.sum()}, "
-        f"absent told {said[~answered & ~elsewhere].mean():.3f} of {(~answered & ~elsewhere).sum()}, "
-        f"all in five and let through {(right & ~said)[answered].mean():.3f} (of {right[answered].mean():.3f})"
-    )
+    for name, own in (("whole", ~short), ("fragments", short)):
+        absent = own & ~answered & ~elsewhere
+        told = f", absent told {said[absent].mean():.3f} of {absent.sum()}" if absent.any() else ""
+        print(
+            f"confidence, {name}: wrong project told {said[own & elsewhere].mean():.3f} of {(own & elsewhere).sum()}"
+            f"{told}, all in five and let through {(right & ~said)[own & answered].mean():.3f} "
+            f"(of {right[own & answered].mean():.3f})"
+        )
 
 
-def write(folder: Path, *, confidence: bool) -> None:
+def write(folder: Path) -> None:
     """Fit on everything and write the shipped weights."""
     shipped = json.loads(TARGET.read_text(encoding="utf-8"))
     shipped.pop("fingerprint", None)
-    shipped["file_question"] = named(FEATURES, fit_files(read(folder, "files")))
-    shipped["file_change"] = named(FEATURES, fit_changes(read(folder, "changes")))
-    shipped["passage"] = named(CHUNK_FEATURES, fit_passages(read(folder, "passages")))
-    if confidence:
-        asked: list[Asked] = read(folder, "asked")
+    if choices := read(folder, "files"):
+        shipped["file_question"] = named(FEATURES, fit_files(choices))
+    if choices := read(folder, "changes"):
+        shipped["file_change"] = named(FEATURES, fit_changes(choices))
+    if choices := read(folder, "passages"):
+        shipped["passage"] = named(CHUNK_FEATURES, fit_passages(choices))
+    if asked := read(folder, "asked"):
         model = fit_confidence(asked)
         point = decision_point(asked, left_out_logits(asked))
         shipped["abstain"] = {**named(NUMBERS, model.weights), "bias": round(model.bias - point, 4)}
@@ -126,7 +137,9 @@ def named(names: Sequence[str], weights: Array) -> dict[str, float]:
 
 
 def read(folder: Path, name: str) -> Any:
-    """Examples of collect.py. Stops where they were made for other numbers than there are now."""
+    """Examples of collect.py, none where it kept none. Stops where they were made for other numbers than now."""
+    if not (folder / f"{name}.pkl").exists():
+        return []
     examples = pickle.loads((folder / f"{name}.pkl").read_bytes())
     expected = {"files": FEATURES, "changes": FEATURES, "passages": CHUNK_FEATURES}.get(name)
     kept = examples[0].names if expected else examples[0].x
@@ -141,7 +154,7 @@ def main() -> None:
     if "--measure" in sys.argv:
         measure(folder)
     else:
-        write(folder, confidence="--files" not in sys.argv)
+        write(folder)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
 from typing import Literal
@@ -221,13 +221,15 @@ class Finder:
     def match(self, query: Query, question: str, task: Task = "question") -> Matched:
         """All evidence for a question, summed up by chunk and file."""
         wanted = questions.concepts(query, self.glossary, self.thesaurus.expand(question))
+        evidence, frequencies = self._evidence(wanted)
         commits: dict[str, list[tuple[int, float]]] = {}
         if task == "change":
+            wanted = [item.concept for item in evidence]
             own = [concept.alternatives[0][0] for concept in wanted if concept.alternatives and concept.role != "han"]
             commits = {term: self.index.commit_scores(term) for term in dict.fromkeys(own)}
             said = {term: len(rows_of) for term, rows_of in commits.items()}
-            wanted = change.weigh(wanted, question, said, len(self.ages))
-        evidence, frequencies = self._evidence(wanted)
+            weighed = change.weigh(wanted, question, said, len(self.ages))
+            evidence = [replace(item, concept=concept) for item, concept in zip(evidence, weighed, strict=True)]
         near = self._near_pairs(query, frequencies)
         scored = score(evidence, self.chunk_file, near)
         voting = self._votes([item.concept for item in evidence], scored, commits)
