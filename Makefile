@@ -18,6 +18,7 @@ setup: ## make .venv as the locks say (does nothing when it is up to date)
 	@"$(PYTHON)" tools/set_up.py
 
 run: setup ## answer a question about this repository: make run Q="..."
+	@printf '$$ clew ask "%s"\n' "$$Q" >&2
 	@$(BIN)/clew ask "$$Q"
 
 test: setup ## the tests without the slow ones

@@ -253,6 +253,8 @@ def test_an_unknown_model_is_answered_with_the_nearest_one(server: ScriptedServe
         ("openai:gpt5-mini", "openai:gpt-5-mini"),
     ):
         assert fails(server, asked, Turn(fault="model"))[1].hint == f"did you mean {nearest}?"
+    # A model that is listed and yet refused is not offered again.
+    assert "gpt-5-mini" not in fails(server, "openai:gpt-5-mini", Turn(fault="model"))[1].hint
 
 
 @pytest.mark.requirement("P-14")

@@ -308,6 +308,7 @@ def test_no_command_at_all_is_a_request_for_help(home: Path, tmp_path: Path) -> 
         (("ask", "  "), "there is no question"),
         (("history", "remove", "x"), "'x' is not a valid integer"),
         (("completion", "tcsh"), "'bash', 'zsh', 'fish'"),
+        (("completion",), "Choose from: bash, zsh, fish"),
     ],
 )
 def test_a_slip_of_the_pen_gets_the_nearest_name_and_status_2(
@@ -437,7 +438,7 @@ def test_every_text_that_the_commands_use_exists_and_none_is_idle() -> None:
     tables = sources.pop("texts.py")
     assert tables
     used = set(re.findall(r"""["']([a-z]+(?:\.[a-z-]+)?)["']""", "\n".join(sources.values())))
-    prefixes = {"doctor.", "config.project", "config.user"}
+    prefixes = {"cause.", "doctor.", "config.project", "config.user"}
     idle = [name for name in TEXTS if name not in used and not any(name.startswith(one) for one in prefixes)]
     assert not idle
     called = set(re.findall(r'say\(\s*"([^"]+)"', "\n".join(sources.values())))

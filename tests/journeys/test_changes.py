@@ -38,6 +38,21 @@ def test_without_a_model_the_changes_themselves_are_the_answer(changed: Path) ->
     assert "+TIDE" in clew("open", "git:diff:src/berths.py", cwd=changed).out
 
 
+@pytest.mark.requirement("P-01", "P-14")
+def test_where_nothing_was_changed_the_answer_says_so(changed: Path) -> None:
+    commit(changed)
+    found = clew("ask", "What did I change?", cwd=changed)
+    assert found.out == "git:status\n  work tree clean\n"
+    near = clew("open", "git:diff", cwd=changed)
+    assert near.status == 2 and "git:diff:PATH" in near.err
+
+
+@pytest.mark.requirement("P-08")
+def test_a_preview_in_chinese_names_the_causes_in_chinese(changed: Path) -> None:
+    said = clew("ask", "--preview", "我改了什么？", cwd=changed, env={"CLEW_LANG": "zh"}).out
+    assert "原因：没有空间" in said and "budget" not in said
+
+
 @pytest.mark.requirement("P-05")
 def test_errors_in_quoted_passages_do_not_make_an_exchange_an_anchor(home: Path, tmp_path: Path) -> None:
     files = {

@@ -24,6 +24,8 @@ _CHANGES = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 
+_CLEAN = re.compile(r"^- (work tree clean)$", re.MULTILINE)
+
 
 @dataclass(slots=True)
 class Answer:
@@ -135,8 +137,11 @@ def _present_changes(gathered: Gathered) -> dict[str, str]:
     found: dict[str, str] = {}
     for layer in gathered.snapshot.layers:
         if layer.name == "context":
-            for match in _CHANGES.finditer("\n".join(layer.blocks)):
+            text = "\n".join(layer.blocks)
+            for match in _CHANGES.finditer(text):
                 found[match["ref"]] = "\n".join(f"  {line}" for line in match["text"].split("\n"))
+            if not found and (clean := _CLEAN.search(text)):
+                found["git:status"] = f"  {clean[1]}"
     return found
 
 

@@ -145,7 +145,7 @@ def _git(ref: str, git: Git | NoRepository) -> Opened:
             clean = redact(cut[0].rstrip("\n"))
             return Opened(ref, "git", clean.text, redacted=clean.count)
         raise NotFound(f"`{printable(ref, 200)}`: nothing to show", hint="`clew open git:status` lists the changes")
-    raise NotFound(f"there is no `{printable(ref, 60)}`", hint=_near(ref, GIT_REFERENCES))
+    raise NotFound(f"there is no `{printable(ref, 60)}`", hint=_near(ref, (*GIT_REFERENCES, "git:diff:PATH")))
 
 
 def _commit(commit: str, git: Git) -> Opened:

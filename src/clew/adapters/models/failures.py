@@ -108,7 +108,8 @@ def cut(error: BaseException, endpoint: Endpoint) -> ModelCut:
 
 def unknown(endpoint: Endpoint, names: Iterable[str], *, suggested: str | None = None, said: str = "") -> ModelUnknown:
     """Return the error for a model that the provider does not have, with the nearest of `names`."""
-    known = list(names)
+    # A list may name what its server then refuses.
+    known = [name for name in names if name != endpoint.model]
     near = difflib.get_close_matches(endpoint.model, known, n=1, cutoff=0.5)
     nearest = near[0] if near else suggested
     if nearest:

@@ -251,7 +251,7 @@ def report_lines(gathered: Gathered, language: str) -> Iterator[str]:
     yield f"{report.used:>7}  {'total':<12} {say('report.total', language, report.prompt, report.answer)}"
     for trimmed in report.trimmed:
         if trimmed.cause != "duplicate":
-            why = say("report.trimmed", language, trimmed.cause, trimmed.tokens)
+            why = say("report.trimmed", language, say(f"cause.{trimmed.cause}", language), trimmed.tokens)
             yield f"{'—':>7}  {trimmed.source:<12} {trimmed.ref}: {why}"
 
 

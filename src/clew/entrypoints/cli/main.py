@@ -159,7 +159,7 @@ def _run(wanted: list[str]) -> int:
         return 0
     except click.UsageError as error:
         hint = f"`{error.ctx.command_path} --help`" if error.ctx else ""
-        tell(str(error.format_message()), hint, wanted, "UsageError")
+        tell(" ".join(error.format_message().split()), hint, wanted, "UsageError")
         return 2
     except click.ClickException as error:
         tell(error.format_message(), "", wanted, type(error).__name__)

@@ -39,6 +39,9 @@ TEXTS: dict[str, tuple[str, str]] = {
     "ask.usage": ("usage: {} in ({} cached), {} out", "用量：输入 {}（缓存 {}），输出 {}"),
     "report.frame": ("instructions, question", "指令与问题"),
     "report.total": ("of {} for the prompt, {} kept for the answer", "提示词上限 {}，另为回答保留 {}"),
+    "cause.budget": ("budget", "没有空间"),
+    "cause.side limit": ("side limit", "附带信息上限"),
+    "cause.mode": ("mode", "模式"),
     "report.trimmed": ("left out, {} ({} tokens)", "省略，原因：{}（{} token）"),
     # -- history
     "history.empty": ("no earlier exchange in this thread", "当前会话还没有问答"),
