@@ -131,11 +131,13 @@ class App:
         self, question: str, names: Sequence[str] = (), stdin: BinaryIO | None = None, mode: Mode | None = None
     ) -> Wish:
         """A question, treated as the settings say."""
-        from clew.services.context import Wish  # heavy, as above
+        from clew.core.context.fences import clean  # heavy, as above
+        from clew.services.context import Wish
 
         settings = self.loaded.settings
         return Wish(
-            question=question,
+            # What a shell hands on need not be UTF-8; nothing behind this point takes anything else.
+            question=clean(question),
             names=tuple(names),
             stdin=stdin,
             context=settings.context,

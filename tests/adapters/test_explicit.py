@@ -47,7 +47,7 @@ def test_a_named_file_is_an_explicit_anchor_with_its_whole_text(root: Path) -> N
         100,
         anchor=True,
         explicit=True,
-        line="src/a.py, 2 lines, 6 bytes",
+        line="src/a.py, 1 lines, 6 bytes",
         group="src/a.py",
     )
 
@@ -63,6 +63,13 @@ def test_standard_input_is_explicit_and_comes_first_or_where_the_dash_stands(roo
     assert refs(given(root, stdin=b" \n")) == []
     with pytest.raises(UsageError, match="not given"):
         given(root, "-").attach()
+
+
+@pytest.mark.requirement("P-04")
+def test_an_empty_name_does_not_stand_for_the_whole_folder(root: Path) -> None:
+    for name in ("", " "):
+        with pytest.raises(UsageError, match="a file name is empty"):
+            given(root, name).attach()
 
 
 def test_names_are_relative_to_the_current_folder_and_shown_from_the_root(root: Path) -> None:

@@ -586,6 +586,13 @@ def test_after_a_kill_while_indexing_the_next_question_is_answered(harbour: Path
 
 
 @pytest.mark.requirement("P-01")
+def test_a_question_that_is_no_utf_8_is_asked_all_the_same(harbour: Path) -> None:
+    found = clew("ask", os.fsdecode(b"\xff\xfe " + QUESTION.encode()), cwd=harbour)
+    assert found.status == 0, found.err
+    assert f"\ufffd\ufffd {QUESTION}" in clew("history", cwd=harbour).out
+
+
+@pytest.mark.requirement("P-01")
 def test_a_damaged_index_and_a_damaged_history_are_made_anew(harbour: Path, home: Path) -> None:
     expected = clew("ask", QUESTION, cwd=harbour).out
     index = next((home / "clew" / "index" / "code").glob("*.db"))

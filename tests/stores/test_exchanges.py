@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sqlite3
@@ -182,6 +183,21 @@ def test_damage_that_shows_only_later_is_moved_aside_as_well(path):
         add(store, "after")
         assert questions(store.list("w")) == ["after"]
     assert path.with_name("exchanges.db.damaged-1").read_bytes() == bytes(content)
+
+
+def test_a_row_with_damaged_text_takes_no_other_with_it(path):
+    with ExchangeStore(path) as store:
+        for question in ("one", "two", "three"):
+            add(store, question)
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute(
+            "update exchange set answer = cast(x'61ff' as text), refs = '[broken' where question = 'two'"
+        )
+        connection.commit()
+    with ExchangeStore(path) as store:
+        assert questions(store.list("w")) == ["one", "two", "three"]
+        assert (store.list("w")[1].answer, store.list("w")[1].refs) == ("a\ufffd", ())
+        assert store.notices == []
 
 
 def test_a_new_file_of_another_process_is_not_moved_aside(path):

@@ -371,6 +371,25 @@ def test_a_damaged_index_is_made_again(tmp_path: Path, damage: str) -> None:
 
 
 @pytest.mark.requirement("Q-40")
+def test_an_index_with_text_that_is_none_is_made_again(tmp_path: Path) -> None:
+    tree = Files({f"{number}.py": (f"def name{number}(): pass\n".encode(), "s") for number in range(5)})
+    path = tmp_path / "index.db"
+    refresh(path, tree, OLD + 10)
+    db = sqlite3.connect(path)
+    db.execute("update files set path = cast(x'332eff' as text) where path = '3.py'")
+    db.commit()
+    db.close()
+    refresh(path, tree, OLD + 20)
+    refresh(tmp_path / "fresh.db", tree, OLD + 20)
+    assert contents(path) == contents(tmp_path / "fresh.db")
+
+
+def test_an_index_is_for_its_owner_only(tmp_path: Path) -> None:
+    refresh(tmp_path / "index.db", Files({"a.py": (b"x = 1\n", "s")}), OLD + 10)
+    assert [oct(file.stat().st_mode & 0o777) for file in tmp_path.iterdir()] == ["0o600"]
+
+
+@pytest.mark.requirement("Q-40")
 @pytest.mark.parametrize("variant", ["0:chunks-0", "99:chunks-99", ""])
 def test_an_index_of_an_older_or_newer_format_is_made_again(tmp_path: Path, variant: str) -> None:
     tree = Files({"a.py": (b"def one(): pass\n", "s")})

@@ -18,7 +18,7 @@ from clew.adapters.rendezvous import Request, ask_watcher
 from clew.adapters.sources.files import WorkTree
 from clew.core.ports import Entry, Tree
 from clew.errors import StoreBusy, StoreError
-from clew.stores.index import CodeIndex, Commit, Refreshed, is_current, remove
+from clew.stores.index import CodeIndex, Commit, Refreshed, is_current, is_damage, remove
 
 HISTORY = 2000
 """Commits of the history that vote for files."""
@@ -118,7 +118,7 @@ def freshen(
     except StoreBusy:
         raise
     except sqlite3.DatabaseError as error:
-        if not isinstance(error, sqlite3.OperationalError):
+        if is_damage(error):
             remove(path)
             return _freshened(path, tree, git, progress, None, now)
         cause = str(error)
@@ -254,11 +254,16 @@ def index_status(path: Path, tree: WorkTree, git: Git | NoRepository, watcher: P
     """Compare an index with its tree. An index of another format counts as none. Raises StoreError."""
     if not path.is_file() or not is_current(path, VARIANT):
         return IndexStatus(str(path), False)
-    with open_index(path) as index:
-        counts = index.counts()
-        stale, gone = index.difference(tree)
-        head = (git.head().commit or "") if isinstance(git, Git) else ""
-        fresh = not stale and not gone and index.head().partition(":")[0] == head
+    try:
+        with open_index(path) as index:
+            counts = index.counts()
+            stale, gone = index.difference(tree)
+            head = (git.head().commit or "") if isinstance(git, Git) else ""
+            fresh = not stale and not gone and index.head().partition(":")[0] == head
+    except sqlite3.DatabaseError as error:
+        if is_damage(error):
+            return IndexStatus(str(path), False)  # The next question makes it anew.
+        raise StoreError(f"the index {path}: {error}", hint="try again, or run `clew index rebuild`") from error
     told = ask_watcher(watcher, sync_request(tree)) if watcher is not None else None
     sides = [path.with_name(path.name + side) for side in ("", "-wal", "-shm")]
     found = [side.stat() for side in sides if side.exists()]

@@ -37,7 +37,7 @@ from clew.services.code_index import Freshened, Progress, freshen
 from clew.services.passages import read_lines, related_fragments
 from clew.services.relevance import Related
 from clew.services.searches import Asking, Outcome, Searches
-from clew.stores.index import remove
+from clew.stores.index import is_damage, remove
 
 LEAST_PROBABILITY = 0.5
 """Below this chance that anything here answers, Clew says that nothing here matches."""
@@ -130,9 +130,10 @@ def gather(
         freshened = freshen(place.index, tree, place.git, progress, place.watcher, place.now)
         with freshened.index:
             return gather_from(freshened, wish, place, exchanges, clock, attached)
-    except sqlite3.OperationalError as error:
-        raise StoreError(f"the index {place.index}: {error}", hint="try again, or run `clew index rebuild`") from error
-    except sqlite3.DatabaseError:
+    except sqlite3.DatabaseError as error:
+        if not is_damage(error):
+            hint = "try again, or run `clew index rebuild`"
+            raise StoreError(f"the index {place.index}: {error}", hint=hint) from error
         # Damage shows only where a page is read.
         remove(place.index)
         freshened = freshen(place.index, tree, place.git, progress, now=place.now)

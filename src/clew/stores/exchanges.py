@@ -196,6 +196,8 @@ class ExchangeStore:
         self._opened = _identity(os.fstat(descriptor))
         os.close(descriptor)
         connection = sqlite3.connect(self.path, timeout=self._busy_seconds, isolation_level=None)
+        # One row with damaged text must not take all others with it.
+        connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
         try:
             self._prepare(connection)
         except BaseException:
@@ -282,4 +284,11 @@ def _storable(text: str) -> str:
 
 def _exchange(row: _Row) -> Exchange:
     number, question, answer, mode, at, refs, anchor, removed = row
-    return Exchange(number, question, answer, mode, at, tuple(json.loads(refs)), bool(anchor), bool(removed))
+    return Exchange(number, question, answer, mode, at, _refs(refs), bool(anchor), bool(removed))
+
+
+def _refs(text: str) -> tuple[str, ...]:
+    try:
+        return tuple(str(ref) for ref in json.loads(text))
+    except (ValueError, TypeError, RecursionError):
+        return ()  # As above: the exchange is worth more than what it stood on.

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -101,15 +102,15 @@ class CodeIndex(IndexReading):
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             return cls(path, f"{FORMAT}:{variant}")
-        except sqlite3.OperationalError as error:
+        except sqlite3.DatabaseError as error:
+            if is_damage(error):
+                remove(path)
+                return cls(path, f"{FORMAT}:{variant}")
             if "locked" in str(error) or "busy" in str(error):
                 raise StoreBusy(f"the index {path} is in use", hint="try again in a moment") from error
             raise StoreError(
                 f"the index {path} cannot be opened: {error}", hint="set CLEW_HOME to a writable folder"
             ) from error
-        except sqlite3.DatabaseError:
-            remove(path)
-            return cls(path, f"{FORMAT}:{variant}")
         except OSError as error:
             raise StoreError(
                 f"the index {path} cannot be made: {error}", hint="set CLEW_HOME to a writable folder"
@@ -144,9 +145,9 @@ class CodeIndex(IndexReading):
         try:
             try:
                 read, changed, gone = self._brought(tree, outline, entries, now, progress)
-            except sqlite3.OperationalError:
-                raise
-            except sqlite3.DatabaseError:
+            except sqlite3.DatabaseError as error:
+                if not is_damage(error):
+                    raise
                 self._db.close()
                 remove(self.path)
                 self._db = _connect(self.path, self._variant)
@@ -356,6 +357,11 @@ class CodeIndex(IndexReading):
                 self._db.execute("delete from commits where id = ?", row)
 
 
+def is_damage(error: sqlite3.DatabaseError) -> bool:
+    """Whether the file is at fault: no database, broken pages, or text that is none, which SQLite calls operational."""
+    return not isinstance(error, sqlite3.OperationalError) or "decode to UTF-8" in str(error)
+
+
 def remove(path: Path) -> int:
     """Delete an index with its side files; the number of bytes freed."""
     freed = 0
@@ -381,6 +387,9 @@ def is_current(path: Path, variant: str) -> bool:
 
 
 def _connect(path: Path, variant: str) -> sqlite3.Connection:
+    if str(path) != ":memory:" and not path.exists():
+        # Made by us and not by SQLite: names and words of private code are nobody else's business.
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
     try:
         connection.execute("pragma journal_mode = wal")

@@ -113,6 +113,9 @@ class Explicit:
 
     def _items(self, name: str) -> list[_Item]:
         shown = printable(name, 200)
+        if not name.strip():
+            # `"$FILE"` with nothing in it would otherwise stand for the whole current folder.
+            raise UsageError("a file name is empty", hint="`.` stands for the current folder")
         if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", name):
             raise UsageError(f"`{shown}` is a URL, and Clew fetches nothing", hint=f"curl -s {shown} | clew ask …")
         path = self._cwd / name
@@ -248,9 +251,8 @@ class Explicit:
             text = redacted.text
             notes.append(f"redacted: {redacted.count} secrets")
             notices.append(f"{ref} usually holds secrets: {redacted.count} were removed before it was given")
-        line = (
-            "" if item is None else f"{ref}, {text.count(chr(10)) + 1 if text else 0} lines, {size_words(len(content))}"
-        )
+        rows = text.removesuffix("\n").count("\n") + 1 if text else 0
+        line = "" if item is None else f"{ref}, {rows} lines, {size_words(len(content))}"
         return Fragment(
             self.name,
             ref,

@@ -62,7 +62,7 @@ def history(ctx: click.Context, everything: bool, anchors: bool, as_json: bool) 
     for name, rows in found.items():
         if everything:
             here = f" ({say('history.this', language)})" if name == current else ""
-            click.echo(pale(say("history.thread", language, name) + here))
+            click.echo(pale(say("history.thread", language, printable(name)) + here))
         for one in rows:
             click.echo(_line(one))
     if not found:
