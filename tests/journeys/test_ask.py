@@ -585,6 +585,16 @@ def test_after_a_kill_while_indexing_the_next_question_is_answered(harbour: Path
         shutil.rmtree(folder)
 
 
+@pytest.mark.requirement("P-06")
+def test_a_mode_does_not_bring_back_the_context_that_was_switched_off(harbour: Path) -> None:
+    for mode in ("lean", "rich"):
+        found = clew("context", "--no-context", "--mode", mode, QUESTION, cwd=harbour)
+        assert (found.status, found.out) == (2, "")
+        assert "contradict" in found.err
+    found = clew("context", "--no-context", "--mode", "minimal", QUESTION, cwd=harbour)
+    assert found.status == 0 and "<facts" not in found.out.partition("Question:")[0].rpartition("Answering")[2]
+
+
 @pytest.mark.requirement("P-01")
 def test_a_question_that_is_no_utf_8_is_asked_all_the_same(harbour: Path) -> None:
     found = clew("ask", os.fsdecode(b"\xff\xfe " + QUESTION.encode()), cwd=harbour)

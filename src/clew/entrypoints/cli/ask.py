@@ -140,6 +140,10 @@ def context(**given: Any) -> None:
 def _prepared(given: dict[str, Any]) -> tuple[App, Wish, Model | None]:
     flags = {"max_tokens": given["max_tokens"], "style": given["style"], "model": given["model"]}
     if given["no_context"]:
+        if given["mode"] not in (None, Mode.MINIMAL.value):
+            raise UsageError(
+                f"`--no-context` and `--mode {given['mode']}` contradict each other", hint="leave one of them out"
+            )
         flags["context"] = False
     if given["no_cache"]:
         flags["cache"] = False

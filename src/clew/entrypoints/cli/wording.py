@@ -82,6 +82,8 @@ CHINESE: dict[str, str] = {
     "text goes in through standard input: `… | clew ask`": "文本请通过标准输入传入：`… | clew ask`",
     "The files given have {}, more than the {} that are read: {}{}": "所给文件共 {}，超过可读取的 {}：{}{}",
     "name fewer files, or only the part that matters: `sed -n 1,200p FILE | clew ask …`": "减少文件，或只给相关部分：`sed -n 1,200p FILE | clew ask …`",
+    "`--no-context` and `--mode {}` contradict each other": "`--no-context` 与 `--mode {}` 互相矛盾",
+    "leave one of them out": "请去掉其中一个",
     "a file name is empty": "有一个文件名为空",
     "`.` stands for the current folder": "`.` 表示当前文件夹",
     "`{}` is a URL, and Clew fetches nothing": "`{}` 是 URL，Clew 不会下载任何内容",
