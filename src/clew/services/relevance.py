@@ -241,6 +241,11 @@ class Finder:
         defined = self.index.symbols(names) if names else []
         for _, file, _, _ in defined:
             scored.files.setdefault(file, FileFeatures(file)).defines = 1.0
+        if task == "change":
+            named = change.scope(question)
+            for term in named:
+                for file, _ in self.index.file_scores(term, "path"):
+                    scored.files.setdefault(file, FileFeatures(file)).scope += 1 / len(named)
         symbols = tuple(sorted({name for name, *_ in defined}))
         return Matched(evidence, scored, near, frequencies, symbols, tuple(mentioned), voting)
 
