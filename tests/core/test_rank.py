@@ -150,7 +150,6 @@ def test_the_order_does_not_depend_on_how_the_files_came(found: list[Evidence], 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1500)
-@pytest.mark.requirement("Q-02")
 def test_the_words_of_a_fix_lead_to_its_files(shared_data: Path, tmp_path: Path) -> None:
     result = evaluate_locate(shared_data / "locate.dev.jsonl", labelled_repositories(tmp_path))
     assert result.skipped == 0

@@ -38,7 +38,8 @@ def shares(repositories: Repositories, projects: Iterable[tuple[str, str]]) -> l
 
 
 def rarity(projects: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """-ln of the mean share, by term; terms of MOST_RARE and above are left out."""
+    """-ln of the mean share, by term, smoothed so that an unknown term gets MOST_RARE."""
+    least = math.exp(-MOST_RARE)
     values: defaultdict[str, list[float]] = defaultdict(list)
     for project in projects:
         for term, share in project.items():
@@ -46,9 +47,8 @@ def rarity(projects: Sequence[Mapping[str, float]]) -> dict[str, float]:
     found: dict[str, float] = {}
     for term, own in values.items():
         if len(own) > 1 or max(own) > SHARE:
-            value = -math.log(sum(min(share, MOST) for share in own) / len(projects))
-            if value < MOST_RARE:
-                found[term] = round(value, 1)
+            mean = sum(min(share, MOST) for share in own) / len(projects)
+            found[term] = round(-math.log(mean + least), 1)
     return found
 
 

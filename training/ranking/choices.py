@@ -117,7 +117,7 @@ class Logistic:
 
 
 def fit_asked(asked: Sequence[Asked], strength: float, hard: float, part: float) -> Logistic:
-    """Answered or not. A question about the project itself that nothing answers counts `hard` times, a fragment `part`."""
+    """Answered or not. A question that its own project does not answer counts `hard` times, a fragment `part`."""
     x, y = np.array([one.x for one in asked]), np.array([one.answered for one in asked])
     importance = [part if one.short else 1.0 if one.answered or one.elsewhere else hard for one in asked]
     scale = StandardScaler().fit(x)
