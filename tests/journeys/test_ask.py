@@ -70,6 +70,13 @@ def test_a_question_about_something_else_is_told_that_nothing_matches(harbour: P
     assert "nothing relevant found" in found.err
 
 
+@pytest.mark.requirement("P-06")
+def test_a_question_that_seems_to_need_nothing_is_told_how_to_search_all_the_same(harbour: Path) -> None:
+    question = "what is a closure?"
+    assert "`--mode rich` searches all the same" in clew("ask", question, cwd=harbour).out
+    assert clew("ask", "--mode", "rich", question, cwd=harbour).err.startswith("context: rich")
+
+
 @pytest.mark.requirement("P-01", "P-14")
 def test_a_model_streams_to_stdout_and_the_report_stays_on_stderr(harbour: Path) -> None:
     model = script(

@@ -19,8 +19,9 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "ask.nothing": ("Nothing in this folder matches the question.", "这个目录里没有与问题相关的内容。"),
     "ask.not-needed": (
-        "The question needs nothing from this folder, and no model is configured to answer it.",
-        "这个问题不需要此目录中的内容，而且没有配置可以回答的模型。",
+        "The question seems to need nothing from this folder, and no model is configured to answer it. "
+        "`--mode rich` searches all the same.",
+        "这个问题似乎不需要此目录中的内容，而且没有配置可以回答的模型。用 `--mode rich` 可照样搜索。",
     ),
     "ask.attached": (
         "No model is configured that could read what you attached. `clew context` prints the prompt for another tool.",
