@@ -200,3 +200,10 @@ def test_files_that_hold_secrets_are_known_by_name(path: str) -> None:
 )  # fmt: skip
 def test_other_files_are_not(path: str) -> None:
     assert not is_secret_path(path)
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("piece", ["sk-", "key=", "A_KEY=a ", "eyJa.", "://a:", "bearer ", "sid=a.", "-----BEGIN "])
+def test_no_text_takes_long_to_look_through(piece: str) -> None:
+    text = piece * (300_000 // len(piece))
+    assert len(redact(text, strict=True).text) > 0

@@ -152,7 +152,7 @@ _RULES: tuple[_Rule, ...] = (
         "glpat- gldt- glrt- glcbt- glptt- glft- glsoat-",
     ),
     _token("anthropic-key", r"sk-ant-[A-Za-z0-9_-]{20,200}", "sk-ant-"),
-    _token("openai-key", r"sk-(?:proj-|svcacct-|admin-|or-v1-)?(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{20,220}", "sk-"),
+    _token("openai-key", r"sk-(?:proj-|svcacct-|admin-|or-v1-)?(?=[A-Za-z_-]{0,220}[0-9])[A-Za-z0-9_-]{20,220}", "sk-"),
     _token("aws-key-id", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}", "akia asia abia acca"),
     _token("cloud-key-id", r"LTAI[A-Za-z0-9]{12,24}|AKID[A-Za-z0-9]{28,36}", "ltai akid"),
     _token(
