@@ -139,7 +139,7 @@ def test_a_file_that_speaks_of_all_words_comes_before_one_that_repeats_one() -> 
 @given(EVIDENCE, st.randoms(use_true_random=False))
 def test_the_order_does_not_depend_on_how_the_files_came(found: list[Evidence], chance) -> None:
     scored = score(found, CHUNK_FILE, {})
-    weights = dict.fromkeys(FEATURES, 0.5)
+    weights: dict[str, float] = dict.fromkeys(FEATURES, 0.5)
     ranked = order(rows(scored, facts(), ASKED), weights)
     files = list(scored.files.items())
     chance.shuffle(files)

@@ -367,10 +367,20 @@ def test_indexing_shows_progress_on_a_terminal_only(harbour: Path) -> None:
     write(harbour, {f"src/part{number}.py": HARBOUR["src/berths.py"] * 30 for number in range(900)})
     said = on_terminal("context", "free berths?", cwd=harbour, env={"NO_COLOR": "1"})
     assert re.search(rb"\r\x1b\[2Kindexing \d+ of 90\d files", said)
-    assert b"indexing" not in said.rpartition(b"\x1b[2K")[2]
+    assert not re.search(rb"indexing \d+ of", said.rpartition(b"\x1b[2K")[2])
     (harbour / "src" / "more.py").write_text("x = 1\n", encoding="utf-8")
     piped = clew("context", "free berths?", cwd=harbour, env={"CLEW_HOME": str(harbour.parent / "other")})
-    assert "indexing" not in piped.err and "\r" not in piped.err
+    assert not re.search(r"indexing \d+ of", piped.err) and "\r" not in piped.err
+
+
+@pytest.mark.requirement("P-08")
+def test_the_report_is_broken_between_words_on_a_narrow_terminal(harbour: Path) -> None:
+    said = on_terminal("context", "where are free berths found?", cwd=harbour, env={"NO_COLOR": "1", "COLUMNS": "60"})
+    lines = said.decode().replace("\r", "").splitlines()
+    first = next(number for number, line in enumerate(lines) if line.startswith("context: "))
+    assert len(lines[first]) <= 60
+    assert lines[first + 1].startswith("  ")
+    assert len(lines[first + 1]) <= 60
 
 
 def on_terminal(*arguments: str, cwd: Path, env: dict[str, str | None]) -> bytes:

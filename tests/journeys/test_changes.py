@@ -66,3 +66,24 @@ def test_errors_in_quoted_passages_do_not_make_an_exchange_an_anchor(home: Path,
     told = script(tmp_path / "script.json", "It ends with ValueError: no berth is free.")
     clew("ask", "--model", told, question, cwd=root)
     assert question in clew("history", "--anchors", cwd=root).out
+
+
+@pytest.mark.requirement("P-06")
+def test_who_names_the_project_asks_about_it(home: Path, tmp_path: Path) -> None:
+    root = tmp_path / "quayside"
+    write(root, HARBOUR)
+    commit(root)
+    report = clew("context", "Which message queue does quayside ship with?", "--json", cwd=root).json["report"]
+    assert report["mode"] == "rich"
+    other = clew("context", "Which message queue does RabbitMQ ship with?", "--json", cwd=root).json["report"]
+    assert "quayside" not in other["reason"]
+
+
+@pytest.mark.requirement("P-01")
+def test_what_is_piped_in_is_searched_for_as_well(home: Path, tmp_path: Path) -> None:
+    root = tmp_path / "harbour"
+    write(root, HARBOUR)
+    commit(root)
+    log = 'Traceback (most recent call last):\n  File "src/berths.py", line 3, in free\nKeyError: 3\n'
+    answer = clew("ask", "what is wrong here?", cwd=root, stdin=log).out
+    assert answer.startswith("src/berths.py:")

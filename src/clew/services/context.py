@@ -45,6 +45,10 @@ NOTHING_ATTACHED = Attached(())
 MAYBE_RICH = 0.1
 """A question with at least this chance of being about the project is told when nothing here matches it."""
 NO_MATCH = {"en": "may be about this project, but nothing here matches", "zh": "可能与本项目有关，但这里没有匹配的内容"}
+MOST_PIPED = 1500
+"""Characters of piped text that are searched for beside the question."""
+LEAST_NAME = 3
+"""A shorter name of a workspace is too easily a word of something else."""
 MOST_ANCHOR_FILES = 24
 """Files that are anchors in one prompt."""
 _ASKS_TREE = re.compile(
@@ -161,7 +165,7 @@ def gather_from(
     tree = freshened.tree
     read = read_lines(tree)
     searches = Searches(freshened, _asking(wish, place, exchanges, attached), place.searches, read)
-    related = searches.find(wish.question)
+    related = searches.find("\n".join([wish.question, *_piped(attached)]))
     likely = bool(related.files) and related.probability >= LEAST_PROBABILITY
     evidence = Evidence(
         explicit=bool(attached.fragments),
@@ -173,6 +177,8 @@ def gather_from(
         relevance=related.probability if likely else None,
     )
     decision = decide(wish.question, evidence, load_mode_model())
+    if decision.mode is Mode.MINIMAL and (named := _named(wish.question, place)):
+        decision = Decision(Mode.RICH, explain("project", named), decision.scores, "project", named)
     if not likely and decision.mode is not Mode.RICH and decision.scores[Mode.RICH] >= MAYBE_RICH:
         decision = Decision(
             Mode.RICH, "may be about this project, but nothing here matches", decision.scores, "nothing"
@@ -228,6 +234,21 @@ def _asking(wish: Wish, place: Place, exchanges: Sequence[Exchange], attached: A
         mode=wish.mode.value if wish.mode else "auto",
         attached=bool(attached.fragments),
     )  # fmt: skip
+
+
+def _piped(attached: Attached) -> list[str]:
+    """The end of what was piped in: a traceback, a log or a diff says more of what to look for than its question."""
+    return [fragment.text[-MOST_PIPED:] for fragment in attached.fragments if fragment.ref == "stdin"]
+
+
+def _named(question: str, place: Place) -> str:
+    """The name of the workspace, where the question says it: then it is about this project. Empty where it does not."""
+    name = place.workspace.name
+    if len(name) < LEAST_NAME or not re.search(
+        rf"(?<![\w-]){re.escape(name)}(?![\w-])", question, re.IGNORECASE | re.ASCII
+    ):
+        return ""
+    return name
 
 
 def _assembled(

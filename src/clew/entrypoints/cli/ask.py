@@ -21,7 +21,7 @@ from clew.core.context.fragment import Exchange
 from clew.core.context.mode import Mode
 from clew.core.ports import Model
 from clew.entrypoints.cli.progress import bar
-from clew.entrypoints.cli.style import apply_color, aside, data, pale
+from clew.entrypoints.cli.style import apply_color, aside, data, folded, pale
 from clew.entrypoints.cli.texts import INTERRUPTED, say
 from clew.entrypoints.cli.wording import translated
 from clew.errors import ModelError, StoreError, StoreTooNew, UsageError
@@ -96,7 +96,7 @@ def ask(preview: bool, debug: bool, verbose: bool, quiet: bool, **given: Any) ->
         gathered = _gather(app, wish, earlier(store, app.workspace.id, thread) if store else ())
         _notices(app, *(store.notices if store else ()), *gathered.notices)
         if not quiet and not as_json:
-            aside(pale(gathered.snapshot.report.one_line(language, gathered.reason)))
+            aside(pale(folded(gathered.snapshot.report.one_line(language, gathered.reason))))
         if debug:
             data(gathered.snapshot.text(), err=as_json or not preview)
         if preview:
@@ -133,7 +133,7 @@ def context(**given: Any) -> None:
         click.echo(json.dumps({"prompt": gathered.snapshot.text(), "messages": messages, "report": report.to_json()},
                               ensure_ascii=False))  # fmt: skip
         return
-    aside(pale(report.one_line(app.language, gathered.reason)))
+    aside(pale(folded(report.one_line(app.language, gathered.reason))))
     data(gathered.snapshot.text())
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import re
+import shutil
 import sys
+import unicodedata
 from typing import TextIO
 
 import click
@@ -48,6 +50,26 @@ def harmless(text: str, stream: TextIO | None = None) -> str:
     """
     stream = stream or sys.stdout
     return _STEERS.sub("\ufffd", text) if stream is not None and stream.isatty() else text
+
+
+def folded(text: str, stream: TextIO | None = None) -> str:
+    """A line that a terminal would break in the middle of a word, broken between its parts; elsewhere as it is.
+
+    Han characters take two columns. Lines after the first are indented. `stream` is where it goes, stderr if not given.
+    """
+    stream = stream or sys.stderr
+    if stream is None or not stream.isatty():
+        return text
+    columns = shutil.get_terminal_size().columns
+    lines, width = [""], 0
+    for word in re.split(r"(?<= )", text):
+        size = sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in word)
+        if width and width + size - word.endswith(" ") > columns:
+            lines.append("  ")
+            width = 2
+        lines[-1] += word
+        width += size
+    return "\n".join(line.rstrip() for line in lines)
 
 
 def aside(text: str) -> None:
