@@ -151,6 +151,7 @@ class App:
             anchors=tuple((anchor.path, anchor.weight) for anchor in settings.anchors),
             ignore=settings.ignore,
             shell_history=settings.shell_history,
+            redacts=settings.redact,
         )
 
     @cached_property

@@ -125,3 +125,12 @@ def test_short_definitions_share_a_chunk_only_up_to_the_usual_size() -> None:
     sizes = [chunk.end - chunk.start + 1 for chunk in outline("a.py", text).chunks]
     assert max(sizes) <= TARGET_LINES
     assert len(sizes) < 10
+
+
+@pytest.mark.requirement("Q-46")
+@pytest.mark.parametrize("text", ["(" * 200_000, "((((((((\n" * 50_000, ")" * 90_000 + "(" * 90_000, "[{(" * 60_000])
+@pytest.mark.timeout(20)
+def test_a_tangle_of_brackets_is_cut_into_blocks_instead_of_being_mended(text: str) -> None:
+    found = outline("tangle.py", text)
+    assert found.symbols == ()
+    assert found.chunks[-1].end == found.lines

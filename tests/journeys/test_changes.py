@@ -87,3 +87,16 @@ def test_what_is_piped_in_is_searched_for_as_well(home: Path, tmp_path: Path) ->
     log = 'Traceback (most recent call last):\n  File "src/berths.py", line 3, in free\nKeyError: 3\n'
     answer = clew("ask", "what is wrong here?", cwd=root, stdin=log).out
     assert answer.startswith("src/berths.py:")
+
+
+@pytest.mark.requirement("P-02")
+def test_only_the_users_own_wish_shows_secrets_of_passages(home: Path, tmp_path: Path) -> None:
+    root = tmp_path / "harbour"
+    token = "ghp_" + "a1B2c3D4e5" * 4
+    write(root, HARBOUR | {"src/beacon.py": f'"""Lights of the beacon at night."""\n\nBEACON_TOKEN = "{token}"\n'})
+    commit(root)
+    question = "which token does the beacon use for its lights at night?"
+    assert token not in clew("context", question, cwd=root).out
+    write(home, {"config.yaml": "redact: false\n"})
+    shown = clew("context", question, cwd=root, env={"CLEW_HOME": str(home)}).out
+    assert token in shown

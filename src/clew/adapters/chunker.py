@@ -13,7 +13,7 @@ from clew.core.index.kinds import language
 if TYPE_CHECKING:
     from tree_sitter import Parser, Query
 
-FORMAT = 1
+FORMAT = 2
 """Raise it when chunks of the same text change: indexes are then made again."""
 
 _MODULES = {
@@ -116,6 +116,10 @@ _QUERIES = {
     "bash": "(function_definition name: (_) @name) @def",
 }
 _MOST_BYTES = 1_000_000
+_MOST_OPEN = 400
+"""Brackets open, or closed too often, at one place. A grammar takes time to mend such a tangle that grows with its
+square."""
+_BRACKET = re.compile(r"[()\[\]{}]")
 _HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*#*$")
 _UNDERLINE = re.compile(r"^([=\-~^\"'*+#])\1{2,}\s*$")
 _BLOCK = re.compile(r"^(\[{1,2}[^\]]+\]|[A-Za-z_][\w.\-]*\s*[:=]|[A-Za-z_.][\w.\-/ ]*:(\s|$))")
@@ -148,7 +152,7 @@ def outline(path: str, text: str) -> Outline:
     name = language(path)
     symbols: tuple[Symbol, ...] = ()
     breaks: list[int] = []
-    if name in _MODULES and len(text) <= _MOST_BYTES:
+    if name in _MODULES and len(text) <= _MOST_BYTES and not _tangled(text):
         symbols = _definitions(name, text, len(lines))
         breaks = _breaks(symbols, lines)
     elif name in ("markdown", "rst"):
@@ -157,6 +161,16 @@ def outline(path: str, text: str) -> Outline:
     else:
         breaks = _blocks(lines)
     return Outline(len(lines), symbols, cover(lines, symbols, breaks))
+
+
+def _tangled(text: str) -> bool:
+    """Whether brackets are nested or unbalanced beyond what a person writes."""
+    depth = 0
+    for match in _BRACKET.finditer(text):
+        depth += 1 if match.group() in "([{" else -1
+        if not -_MOST_OPEN <= depth <= _MOST_OPEN:
+            return True
+    return False
 
 
 def _definitions(name: str, text: str, count: int) -> tuple[Symbol, ...]:

@@ -99,6 +99,8 @@ class Wish:
     """(glob, weight) from configuration."""
     ignore: tuple[str, ...] = ()
     shell_history: bool = False
+    redacts: bool = True
+    """Secrets are removed from passages and from files of secrets; git facts and shell history never show any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +128,7 @@ def gather(
     tree = WorkTree(place.workspace.root, wish.ignore)
     attached = Explicit(
         wish.names, cwd=place.cwd, root=place.workspace.root, tree=tree, stdin=wish.stdin,
-        weight=wish.weights.get("explicit", 100),
+        weight=wish.weights.get("explicit", 100), redact_secrets=wish.redacts,
     ).attach()  # fmt: skip
     if not wish.context and wish.mode is None:
         return _without_context(wish, attached)
@@ -177,6 +179,9 @@ def gather_from(
         relevance=related.probability if likely else None,
     )
     decision = decide(wish.question, evidence, load_mode_model())
+    if likely and decision.code == "lean.runner":
+        # The names of tools do not tell how they are run; what was found does.
+        decision = Decision(Mode.RICH, explain("relevance"), decision.scores, "relevance")
     if decision.mode is Mode.MINIMAL and (named := _named(wish.question, place)):
         decision = Decision(Mode.RICH, explain("project", named), decision.scores, "project", named)
     if not likely and decision.mode is not Mode.RICH and decision.scores[Mode.RICH] >= MAYBE_RICH:
@@ -211,7 +216,11 @@ def gather_from(
         fragments += _side(wish, place, searches, clock)
     if decision.mode is Mode.RICH and found:
         fragments += related_fragments(
-            related, read, wish.weights.get("related", 80), most=max(20, min(wish.max_tokens // 200, 400))
+            related,
+            read,
+            wish.weights.get("related", 80),
+            most=max(20, min(wish.max_tokens // 200, 400)),
+            redacts=wish.redacts,
         )
     snapshot = _assembled(wish, fragments, decision, _side_asked(wish, decision), found=found, reason=reason)
     notices = (*attached.notices, *filter(None, [freshened.notice]))

@@ -9,7 +9,7 @@ from clew.core.context.fragment import Fragment
 from clew.core.ports import Tree
 from clew.core.text.content import decode
 from clew.core.text.printable import printable
-from clew.core.text.redact import redact
+from clew.core.text.redact import Redacted, redact
 from clew.errors import ClewError
 from clew.services.relevance import Related, RelatedFile
 
@@ -63,13 +63,19 @@ def shown_passages(related: Related, read: Callable[[str], tuple[str, ...]], mos
 
 
 def related_fragments(
-    related: Related, read: Callable[[str], tuple[str, ...]], weight: int, *, most: int = MOST_PASSAGES
+    related: Related,
+    read: Callable[[str], tuple[str, ...]],
+    weight: int,
+    *,
+    most: int = MOST_PASSAGES,
+    redacts: bool = True,
 ) -> list[Fragment]:
     """One fragment a passage, grouped by file; the first passage of a file says how long the file is."""
     fragments = [_map(related, weight)] if related.passages else []
     for shown in shown_passages(related, read, most):
         whole = len(read(shown.file.path))
-        clean = redact("\n".join(shown.lines))
+        body = "\n".join(shown.lines)
+        clean = redact(body) if redacts else Redacted(body)
         notes = [] if shown.first == 1 and shown.last >= whole else [f"{shown.last - shown.first + 1} of {whole} lines"]
         if clean.count:
             notes.append(f"redacted: {clean.count} secrets")

@@ -117,6 +117,10 @@ REASONS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     }
 )
 
+_LINKED: Final = re.compile(
+    r"\s*(?:那(?!不勒斯|曲|坡|霸|些年|英)|(?:and|what about|how about|but what if|and if)\b)", re.IGNORECASE
+)
+"""How a question begins that goes on from the one before; it counts only where there is one before."""
 _HEAD, _TAIL = 900, 300  # characters of a long question that are read: its start and its end
 _SURFACE_NAMES: Final = (
     "han mostly_latin length at_most_3 at_most_6 at_most_12 over_40 question_mark line_break fence backtick "
@@ -412,6 +416,8 @@ def decide(question: str, evidence: Evidence, model: ModeModel) -> Decision:
     said = _SAID.search(own_words)
     if said:
         return _decision(Mode.RICH, "said", said.group().replace("\n", " "), sure)
+    if evidence.has_exchange and (linked := _LINKED.match(question)):
+        return _decision(Mode.RICH, "exchange", linked.group(), sure)
     logits = _text_logits(features(question), model)
     unmoved = _softmax(logits)
     plain = _by_mode(unmoved)

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import importlib
 import os
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -121,6 +122,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     wanted = list(sys.argv[1:] if arguments is None else arguments)
     if {"-h", "--help"}.intersection(wanted):
         _choose_language()
+    # Whoever ends us politely gets what Ctrl-C gets: what came is kept, nothing half-written stays.
+    with contextlib.suppress(ValueError):
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
     status = _run(wanted)
     try:
         if sys.stdout is not None:
