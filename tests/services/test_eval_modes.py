@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -107,9 +106,8 @@ def test_a_missing_file_says_how_to_start_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("Q-01")
-@pytest.mark.skipif("CLEW_SHARED_DATA" not in os.environ, reason="CLEW_SHARED_DATA names no folder of labelled data")
-def test_the_shipped_weights_reach_the_bar() -> None:
-    result = evaluate_modes(Path(os.environ["CLEW_SHARED_DATA"]) / "modes.dev.jsonl")
+def test_the_shipped_weights_reach_the_bar(shared_data: Path) -> None:
+    result = evaluate_modes(shared_data / "modes.dev.jsonl")
     assert result.accuracy >= 0.89
     assert all(rate >= 0.80 for rates in result.per_class.values() for rate in rates.values())
     assert result.rich_as_minimal <= 3

@@ -24,6 +24,7 @@ from clew.core.index.rank import (
     FileFacts,
     FileFeatures,
     Scored,
+    candidates,
     inverse_frequency,
     order,
     rows,
@@ -165,7 +166,7 @@ class Finder:
         query = query_terms(question)
         matched = self.match(query, question, task)
         asked = questions.intent(query, question)
-        vectors = rows(matched.scored, self.facts, asked)
+        vectors = rows(candidates(matched.scored, self.facts), self.facts, asked)
         ranked = order(vectors, self.ranking.file[task])
         top = ranked[:SHOWN_FILES]
         places = {file: place for place, (file, _) in enumerate(top)}

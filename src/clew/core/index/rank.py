@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from clew.core.index.kinds import Kind
 from clew.core.index.query import Concept
@@ -191,6 +191,22 @@ def rows(scored: Scored, facts: Mapping[int, FileFacts], asked: Mapping[str, flo
             row.scope,
         ]  # fmt: skip
     return found
+
+
+MOST_CANDIDATES = 600
+"""Files of one question that are weighed; beyond them, those that are best by no signal are left out."""
+
+
+def candidates(scored: Scored, facts: Mapping[int, FileFacts]) -> Scored:
+    """The files worth weighing: the best by each signal, and all that are mentioned or define a name."""
+    files = scored.files
+    if len(files) <= MOST_CANDIDATES:
+        return scored
+    kept = {file for file, row in files.items() if row.mentioned or row.defines}
+    for signal, most in (("three", 300), ("whole", 200), ("path", 100), ("names", 100), ("votes", 100)):
+        ranked = sorted(files, key=lambda file: (-getattr(files[file], signal), facts[file].path))
+        kept.update(ranked[:most])
+    return replace(scored, files={file: row for file, row in files.items() if file in kept})
 
 
 def base_covered(path: str, idf: Mapping[str, float]) -> float:
