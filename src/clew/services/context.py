@@ -44,6 +44,8 @@ LEAST_PROBABILITY = 0.5
 NOTHING_ATTACHED = Attached(())
 MAYBE_RICH = 0.1
 """A question with at least this chance of being about the project is told when nothing here matches it."""
+MAYBE_RICH_HERE = 0.15
+"""With at least this chance it is about the project where something here is likely to answer it."""
 NO_MATCH = {"en": "may be about this project, but nothing here matches", "zh": "可能与本项目有关，但这里没有匹配的内容"}
 MOST_PIPED = 1500
 """Characters of piped text that are searched for beside the question."""
@@ -179,8 +181,9 @@ def gather_from(
         relevance=related.probability if likely else None,
     )
     decision = decide(wish.question, evidence, load_mode_model())
-    if likely and decision.code == "lean.runner":
-        # The names of tools do not tell how they are run; what was found does.
+    undecided = decision.mode is not Mode.RICH and decision.code not in ("lean.git", "lean.pinned")
+    if likely and (decision.code == "lean.runner" or (undecided and decision.scores[Mode.RICH] >= MAYBE_RICH_HERE)):
+        # The words alone leave it open, and something here answers it. Names of tools do not tell how they are run.
         decision = Decision(Mode.RICH, explain("relevance"), decision.scores, "relevance")
     if decision.mode is Mode.MINIMAL and (named := _named(wish.question, place)):
         decision = Decision(Mode.RICH, explain("project", named), decision.scores, "project", named)
