@@ -15,7 +15,8 @@ from clew._version import __version__
 def run(*words: str, home: Path, **more: str) -> subprocess.CompletedProcess[str]:
     kept = {"PATH", "PYTHONPATH", "HYPOTHESIS_STORAGE_DIRECTORY"}
     environ = {name: value for name, value in os.environ.items() if name in kept}
-    environ |= {"HOME": str(home), "LANG": "C.UTF-8", "COLUMNS": "80"} | more
+    environ |= {"HOME": str(home), "LANG": "C.UTF-8", "COLUMNS": "80"}
+    environ |= more
     return subprocess.run(
         [sys.executable, "-m", "clew", *words], env=environ, capture_output=True, text=True, timeout=60, check=False
     )
@@ -67,3 +68,13 @@ def test_version_and_help_load_neither_click_nor_anything_heavy(tmp_path: Path) 
             capture_output=True, text=True, timeout=60, check=True,
         )  # fmt: skip
         assert done.stderr.strip().splitlines()[-1] == "[]"
+
+
+@pytest.mark.requirement("F-05")
+@pytest.mark.parametrize("variable", ["CLEW_HOME", "XDG_CONFIG_HOME", "HOME"])
+def test_the_language_of_the_users_configuration_holds_at_the_door(variable: str, tmp_path: Path) -> None:
+    folder = {"CLEW_HOME": "", "XDG_CONFIG_HOME": "clew", "HOME": ".config/clew"}[variable]
+    (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+    assert "Usage" in run("--help", home=tmp_path, **{variable: str(tmp_path)}).stdout
+    (tmp_path / folder / "config.yaml").write_text("language: zh\n", encoding="utf-8")
+    assert "用法" in run("--help", home=tmp_path, **{variable: str(tmp_path)}).stdout

@@ -33,12 +33,16 @@ def main() -> None:
 def _plain_english() -> bool:
     """Whether help is wanted in English, at the usual width: nothing that could say otherwise is set."""
     environ = os.environ
-    if any("zh" in environ.get(name, "").lower() for name in _LOCALE) or "CLEW_HOME" in environ:
+    if any("zh" in environ.get(name, "").lower() for name in _LOCALE) or os.name == "nt":
         return False
-    if any(name in environ for name in ("XDG_CONFIG_HOME", "APPDATA")):
-        return False
-    home = environ.get("HOME", "")
-    if not home or any(os.path.exists(os.path.join(home, name)) for name in _CONFIG):
+    if home := environ.get("CLEW_HOME", ""):
+        places = [os.path.join(home, "config.yaml")]
+    elif base := environ.get("XDG_CONFIG_HOME", ""):
+        places = [os.path.join(base, "clew", "config.yaml")]
+    else:
+        places = [os.path.join(environ.get("HOME", ""), name) for name in _CONFIG]
+    # The language may be set in the user's own configuration.
+    if any(os.path.lexists(place) for place in places):
         return False
     try:
         return os.get_terminal_size(sys.stdout.fileno()).columns >= 80
