@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import sys
 import tempfile
 from collections import defaultdict
@@ -23,6 +24,8 @@ HERE = Path(__file__).parent
 TARGET = HERE.parents[1] / "src" / "clew" / "data" / "background.tsv"
 SHARE = 0.01
 MOST = 0.05
+_HOST = re.compile(r"\.(?:com|dev|io|net|org)$")
+"""Names of hosts are no words."""
 _HEAD = "# How rare terms are in code at large: term, -ln of the mean share of chunks. Made by training/ranking."
 
 
@@ -46,7 +49,7 @@ def rarity(projects: Sequence[Mapping[str, float]]) -> dict[str, float]:
             values[term].append(share)
     found: dict[str, float] = {}
     for term, own in values.items():
-        if len(own) > 1 or max(own) > SHARE:
+        if (len(own) > 1 or max(own) > SHARE) and not _HOST.search(term):
             mean = sum(min(share, MOST) for share in own) / len(projects)
             found[term] = round(-math.log(mean + least), 1)
     return found
