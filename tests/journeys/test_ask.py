@@ -66,7 +66,7 @@ def test_a_chinese_question_finds_the_chinese_note_and_the_english_code(harbour:
 def test_a_question_about_something_else_is_told_that_nothing_matches(harbour: Path) -> None:
     found = clew("ask", "--mode", "rich", "how do I bake sourdough bread with rye flour?", cwd=harbour)
     assert found.status == 0
-    assert found.out == "Nothing in this folder matches the question.\n"
+    assert found.out.startswith("Nothing in this folder matches the question.") and found.out.count("\n") == 1
     assert "nothing relevant found" in found.err
 
 

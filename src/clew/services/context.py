@@ -207,6 +207,8 @@ def gather_from(
         decision.mode is not Mode.RICH
         or follows
         or likely
+        # Who asks for passages gets the nearest ones, however weak.
+        or (wish.mode is Mode.RICH and bool(related.files))
         or bool(attached.fragments or related.symbols or related.paths or decision.code == "rich.diff")
     )
     fragments: list[Fragment] = list(attached.fragments)

@@ -17,7 +17,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "no model is configured: these are the best passages. Set one with CLEW_MODEL=provider:name (`clew models`)",
         "没有配置模型：以上是最相关的段落。用 CLEW_MODEL=provider:name 设置模型（`clew models`）",
     ),
-    "ask.nothing": ("Nothing in this folder matches the question.", "这个目录里没有与问题相关的内容。"),
+    "ask.nothing": (
+        "Nothing in this folder matches the question. `--mode rich` shows the nearest passages all the same.",
+        "这个目录里没有与问题相关的内容。加上 `--mode rich` 仍会给出最接近的段落。",
+    ),
     "ask.not-needed": (
         "The question seems to need nothing from this folder, and no model is configured to answer it. "
         "`--mode rich` searches all the same.",
