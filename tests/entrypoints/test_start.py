@@ -78,3 +78,10 @@ def test_the_language_of_the_users_configuration_holds_at_the_door(variable: str
     assert "Usage" in run("--help", home=tmp_path, **{variable: str(tmp_path)}).stdout
     (tmp_path / folder / "config.yaml").write_text("language: zh\n", encoding="utf-8")
     assert "用法" in run("--help", home=tmp_path, **{variable: str(tmp_path)}).stdout
+
+
+@pytest.mark.requirement("F-01")
+def test_a_shell_that_asks_for_completions_gets_no_help(tmp_path: Path) -> None:
+    done = run(home=tmp_path, _CLEW_COMPLETE="bash_source")
+    assert "complete" in done.stdout
+    assert "Usage" not in done.stdout

@@ -107,6 +107,6 @@ def test_who_asks_for_passages_gets_the_nearest_ones_where_nothing_matches(home:
     root = tmp_path / "harbour"
     write(root, HARBOUR)
     commit(root)
-    question = "how is the invoice total of a ship rounded to cents?"
+    question = "where do I configure Kafka topics?"
     assert clew("ask", question, cwd=root).out.startswith("Nothing in this folder matches")
     assert "src/" in clew("ask", "--mode", "rich", question, cwd=root).out.splitlines()[0]

@@ -35,6 +35,9 @@ def _plain_english() -> bool:
     environ = os.environ
     if any("zh" in environ.get(name, "").lower() for name in _LOCALE) or os.name == "nt":
         return False
+    if "_CLEW_COMPLETE" in environ:
+        # A shell asks for completions, not a person for help.
+        return False
     if home := environ.get("CLEW_HOME", ""):
         places = [os.path.join(home, "config.yaml")]
     elif base := environ.get("XDG_CONFIG_HOME", ""):
