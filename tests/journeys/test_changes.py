@@ -100,13 +100,3 @@ def test_only_the_users_own_wish_shows_secrets_of_passages(home: Path, tmp_path:
     write(home, {"config.yaml": "redact: false\n"})
     shown = clew("context", question, cwd=root, env={"CLEW_HOME": str(home)}).out
     assert token in shown
-
-
-@pytest.mark.requirement("P-06", "P-15")
-def test_who_asks_for_passages_gets_the_nearest_ones_where_nothing_matches(home: Path, tmp_path: Path) -> None:
-    root = tmp_path / "harbour"
-    write(root, HARBOUR)
-    commit(root)
-    question = "where do I configure Kafka topics?"
-    assert clew("ask", question, cwd=root).out.startswith("Nothing in this folder matches")
-    assert "src/" in clew("ask", "--mode", "rich", question, cwd=root).out.splitlines()[0]
