@@ -51,7 +51,7 @@ def q02(options: Options) -> None:
     for item in result.items:
         row = gold[item.id]
         git = states.git(item.repo)
-        with CommitTree(git.repository.git_dir, row["parent"]) as tree:
+        with CommitTree(git, row["parent"]) as tree:
             files = index.setdefault(item.repo, WholeFiles())
             files.bring(tree)
             # Only files of source can be right: the floors may rank nothing else.
@@ -90,7 +90,7 @@ def q11(options: Options) -> None:
         state = row["repo"], row["commit"]
         if state not in index:
             index[state] = WholeFiles()
-            with CommitTree(states.git(row["repo"]).repository.git_dir, row["commit"]) as tree:
+            with CommitTree(states.git(row["repo"]), row["commit"]) as tree:
                 index[state].bring(tree)
         hits.setdefault(row["lang"], []).append(needed <= set(index[state].ranked(row["question"], 5)))
     every = [hit for own in hits.values() for hit in own]

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.core.index.query import ROLES, Concept, concepts, intent, mentions, path_words
+from clew.core.index.query import ROLES, Concept, concepts, intent, mentions
 from clew.core.text.glossary import Glossary
-from clew.core.text.terms import query_terms
+from clew.core.text.terms import path_terms, query_terms
 from clew.core.text.thesaurus import Thesaurus
 
 GLOSSARY = Glossary.parse("会话\tsession|conversation\n重试\tretry|retries\n")
@@ -91,7 +91,7 @@ def test_a_question_says_which_kinds_of_file_it_speaks_of(question: str, asked: 
 
 
 def test_a_path_has_the_words_of_its_folders_and_names() -> None:
-    assert {"retri", "delay"} <= path_words("src/retry/retryDelay.py")
+    assert {"retri", "delay"} <= set(path_terms("src/retry/retryDelay.py"))
 
 
 @given(st.text(max_size=200))

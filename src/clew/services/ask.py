@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from clew.core.context.anchors import MOST_ANCHORS, WINDOW, is_anchor
@@ -38,7 +38,6 @@ class Answer:
     cut: bool = False
     """The answer is not whole: the stream ended early, or the user stopped it."""
     refs: tuple[str, ...] = ()
-    pieces: list[str] = field(default_factory=list[str])
 
 
 class Threads:

@@ -108,14 +108,6 @@ class IndexReading:
             row[0]: place for place, row in enumerate(self._db.execute("select id from commits order by at desc, sha"))
         }
 
-    def together(self, path: str, most: int) -> dict[str, int]:
-        """How often other paths changed in the same commit as `path`; the `most` most frequent."""
-        query = (
-            "select other.path, count(*) as n from commit_files as one join commit_files as other using (commit_id) "
-            "where one.path = ? and other.path <> one.path group by other.path order by n desc, other.path limit ?"
-        )
-        return dict(self._db.execute(query, (path, most)))
-
     def touched(self) -> dict[str, int]:
         """Number of known commits that changed each path."""
         return dict(self._db.execute("select path, count(*) from commit_files group by path"))
@@ -133,18 +125,6 @@ class IndexReading:
         """The chunks of a file, in order."""
         query = "select id, file, first, last, symbol, length from chunks where file = ? order by first"
         return [ChunkRow(*row) for row in self._db.execute(query, (file,))]
-
-    def chunk_rows(self, chunks: Sequence[int]) -> dict[int, ChunkRow]:
-        """Rows of chunks by id."""
-        found: dict[int, ChunkRow] = {}
-        for at in range(0, len(chunks), 500):
-            part = list(chunks[at : at + 500])
-            query = (
-                f"select id, file, first, last, symbol, length from chunks where id in ({','.join('?' * len(part))})"
-            )
-            for row in self._db.execute(query, part):
-                found[row[0]] = ChunkRow(*row)
-        return found
 
     def symbols(self, names: Sequence[str]) -> list[tuple[str, int, int, int]]:
         """(name, file, first line, last line) of definitions with one of these names, whatever their case."""

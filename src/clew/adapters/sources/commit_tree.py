@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 
+from clew.adapters.git import Git
 from clew.core.ports import Entry
 from clew.errors import NotFound
 
 
 class CommitTree:
-    """The files of `commit` in the repository at `git_dir` (bare or not). Close it after use, or use it in a `with`."""
+    """The files of `commit` in a repository, bare or not. Close it after use, or use it in a `with`."""
 
-    def __init__(self, git_dir: Path, commit: str) -> None:
-        self.git_dir = git_dir
-        self.commit = commit
+    def __init__(self, git: Git, commit: str) -> None:
+        self._git = git
+        self._commit = commit
         self._blobs: dict[str, str] = {}
-        self._reader: subprocess.Popen[bytes] | None = None
+        self._reader = git.blobs()
 
     def __enter__(self) -> CommitTree:
         return self
@@ -26,53 +25,26 @@ class CommitTree:
         self.close()
 
     def entries(self) -> Iterator[Entry]:
-        """Regular files in the order of git. Raises NotFound when the commit is not there."""
-        command = ["git", "-C", str(self.git_dir), "ls-tree", "-r", "-z", "-l", "--full-tree", self.commit]
-        done = subprocess.run(command, capture_output=True, check=False, timeout=60)
-        if done.returncode:
-            raise NotFound(
-                f"`{self.commit}` is not a commit of {self.git_dir.name}",
-                hint="fetch the commit, or name another repository",
-            )
-        for row in done.stdout.split(b"\0"):
-            head, _, name = row.partition(b"\t")
-            fields = head.split()
-            if len(fields) != 4 or fields[1] != b"blob" or fields[0] == b"120000":
+        """Regular files in the order of git, those whose names are no UTF-8 left out. Raises NotFound for no commit."""
+        if self._git.resolve(self._commit) is None:
+            raise NotFound(f"there is no commit {self._commit}", hint="fetch the commit, or name another repository")
+        for file in self._git.tree(self._commit):
+            try:
+                file.path.encode("utf-8")
+            except UnicodeEncodeError:
                 continue
-            path, blob = name.decode("utf-8", "replace"), fields[2].decode()
-            self._blobs[path] = blob
-            # A blob that a partial clone lacks has no size.
-            yield Entry(path, int(fields[3]) if fields[3].isdigit() else 0, blob)
+            self._blobs[file.path] = file.blob
+            yield Entry(file.path, file.size, file.blob)
 
     def read(self, path: str) -> bytes:
-        """The bytes of one file. Raises NotFound."""
+        """The bytes of one file. Raises NotFound, OverBudget."""
         if not self._blobs:
             for _ in self.entries():
                 pass
         if path not in self._blobs:
-            raise NotFound(f"`{path}` is not in {self.commit[:12]}")
-        if self._reader is None:
-            self._reader = subprocess.Popen(
-                ["git", "-C", str(self.git_dir), "cat-file", "--batch"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-            )
-        stdin, stdout = self._reader.stdin, self._reader.stdout
-        if stdin is None or stdout is None:
-            raise NotFound(f"`{path}` cannot be read")
-        stdin.write(self._blobs[path].encode() + b"\n")
-        stdin.flush()
-        head = stdout.readline().split()
-        if len(head) != 3:
-            raise NotFound(f"`{path}` is not in {self.commit[:12]}")
-        content = stdout.read(int(head[2]))
-        stdout.read(1)
-        return content
+            raise NotFound(f"`{path}` is not in {self._commit[:12]}")
+        return self._reader.read(self._blobs[path])
 
     def close(self) -> None:
-        """End the reader process. Safe to call twice."""
-        if self._reader is not None:
-            if self._reader.stdin:
-                self._reader.stdin.close()
-            if self._reader.stdout:
-                self._reader.stdout.close()
-            self._reader.wait(timeout=10)
-            self._reader = None
+        """End the reader. Safe to call twice."""
+        self._reader.close()

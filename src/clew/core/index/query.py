@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from clew.core.text.glossary import Glossary
-from clew.core.text.terms import Query, content_runs, path_terms, terms
+from clew.core.text.terms import Query, content_runs, terms
 from clew.core.text.thesaurus import Meaning
 
 MOST_CONCEPTS = 40
@@ -106,8 +106,3 @@ def intent(query: Query, question: str) -> dict[str, float]:
         "doc": asks("doc document readm guid tutori changelog page", "文档 教程 说明书 指南 更新日志"),
         "example": asks("exampl sampl demo tutori", "示例 例子 样例 演示 教程"),
     }  # fmt: skip
-
-
-def path_words(path: str) -> frozenset[str]:
-    """Terms of a path, for matching names against it."""
-    return frozenset(path_terms(path))

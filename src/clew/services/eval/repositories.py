@@ -90,7 +90,7 @@ class Repositories:
         git, full = self.git(name), self.resolved(name, commit)
         root = git.repository.git_dir
         path = self._scratch / f"{name.replace('/', '+')}.db"
-        with _alone(path), open_index(path) as index, CommitTree(root, full) as tree:
+        with _alone(path), open_index(path) as index, CommitTree(git, full) as tree:
             refreshed = refresh_tree(index, tree)
             add_commits(index, git, full)
             at = GitAt(git, full)
