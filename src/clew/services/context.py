@@ -27,7 +27,7 @@ from clew.core.context.assemble import assemble
 from clew.core.context.budget import Budget
 from clew.core.context.fragment import DEFAULT_WEIGHTS, Exchange, Fragment
 from clew.core.context.layers import Snapshot, question_frame
-from clew.core.context.mode import Decision, Evidence, Mode, decide, explain
+from clew.core.context.mode import Decision, Evidence, Mode, asked_for, decide, explain, in_place, switched_off
 from clew.core.context.style import choose_style, language, sentence
 from clew.core.ports import Entry
 from clew.core.text.printable import printable
@@ -42,11 +42,6 @@ from clew.stores.index import is_damage, remove
 LEAST_PROBABILITY = 0.5
 """Below this chance that anything here answers, Clew says that nothing here matches."""
 NOTHING_ATTACHED = Attached(())
-MAYBE_RICH = 0.1
-"""A question with at least this chance of being about the project is told when nothing here matches it."""
-MAYBE_RICH_HERE = 0.15
-"""With at least this chance it is about the project where something here is likely to answer it."""
-NO_MATCH = {"en": "may be about this project, but nothing here matches", "zh": "可能与本项目有关，但这里没有匹配的内容"}
 MOST_PIPED = 1500
 """Characters of piped text that are searched for beside the question."""
 LEAST_NAME = 3
@@ -151,8 +146,8 @@ def gather(
 
 def _without_context(wish: Wish, attached: Attached) -> Gathered:
     mode = Mode.RICH if attached.fragments else Mode.MINIMAL
-    reason = "已关闭上下文" if wish.language == "zh" else "context is switched off"
-    decision = Decision(mode, "context is switched off", {one: float(one is mode) for one in Mode}, "off")
+    decision = switched_off(mode)
+    reason = explain(decision.code, locale=wish.language)
     snapshot = _assembled(wish, list(attached.fragments), decision, frozenset(), found=True)
     return Gathered(snapshot, decision, reason, None, True, attached.notices)
 
@@ -181,24 +176,10 @@ def gather_from(
         relevance=related.probability if likely else None,
     )
     decision = decide(wish.question, evidence, load_mode_model())
-    undecided = decision.mode is not Mode.RICH and decision.code not in ("lean.git", "lean.pinned")
-    if likely and (decision.code == "lean.runner" or (undecided and decision.scores[Mode.RICH] >= MAYBE_RICH_HERE)):
-        # The words alone leave it open, and something here answers it. Names of tools do not tell how they are run.
-        decision = Decision(Mode.RICH, explain("relevance"), decision.scores, "relevance")
-    if decision.mode is Mode.MINIMAL and (named := _named(wish.question, place)):
-        decision = Decision(Mode.RICH, explain("project", named), decision.scores, "project", named)
-    if not likely and decision.mode is not Mode.RICH and decision.scores[Mode.RICH] >= MAYBE_RICH:
-        decision = Decision(
-            Mode.RICH, "may be about this project, but nothing here matches", decision.scores, "nothing"
-        )
-    reason = (
-        explain(decision.code, decision.detail, wish.language)
-        if decision.code != "nothing"
-        else NO_MATCH[wish.language]
-    )
+    decision = in_place(decision, likely=likely, named=_named(wish.question, place))
     if wish.mode is not None:
-        reason = "由选项指定" if wish.language == "zh" else "asked for by option"
-        decision = Decision(wish.mode, "asked for by option", decision.scores, "option")
+        decision = asked_for(wish.mode, decision.scores)
+    reason = explain(decision.code, decision.detail, wish.language)
     follows = bool(exchanges) and decision.code in ("exchange", "said", "rich.followup")
     if follows:
         related = searches.find(f"{wish.question}\n{_last_question(exchanges)}")

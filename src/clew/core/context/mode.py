@@ -99,6 +99,9 @@ REASONS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "relevance": ("something in this project answers it", "项目里有内容能回答它"),
         "exchange": ("follows up on the last exchange", "接着上一轮对话"),
         "said": ('points at what was just said ("{}")', "指向刚才说过的内容（“{}”）"),
+        "nothing": ("may be about this project, but nothing here matches", "可能与本项目有关，但这里没有匹配的内容"),
+        "option": ("asked for by option", "由选项指定"),
+        "off": ("context is switched off", "已关闭上下文"),
         "project": ('points at this project ("{}")', "指向当前项目（“{}”）"),
         "minimal.knowledge": ("general knowledge: nothing points at this project", "通用知识：没有指向本项目的内容"),
         "minimal.text": ("a piece of writing: all it needs is in the question", "文字工作：所需内容都在问题里"),
@@ -117,6 +120,10 @@ REASONS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     }
 )
 
+MAYBE_RICH: Final = 0.1
+"""A question with at least this chance of being about the project is told when nothing here matches it."""
+MAYBE_RICH_HERE: Final = 0.15
+"""With at least this chance it is about the project where something here is likely to answer it."""
 _LINKED: Final = re.compile(
     r"\s*(?:那(?!不勒斯|曲|坡|霸|些年|英)|(?:and|what about|how about|but what if|and if)\b)", re.IGNORECASE
 )
@@ -437,6 +444,32 @@ def decide(question: str, evidence: Evidence, model: ModeModel) -> Decision:
         code = topic
         detail = _carrying_words(question, topic, model) if "{}" in REASONS[code][0] else ""
     return _decision(mode, code, detail, scores)
+
+
+def in_place(decision: Decision, *, likely: bool, named: str) -> Decision:
+    """The decision where a project is at hand: `likely`, something in it answers; `named`, its name as it was said.
+
+    Only what the words leave open moves. Facts of git and names of pinned files are asked for whatever else is found.
+    """
+    undecided = decision.mode is not Mode.RICH and decision.code not in ("lean.git", "lean.pinned")
+    if likely and (decision.code == "lean.runner" or (undecided and decision.scores[Mode.RICH] >= MAYBE_RICH_HERE)):
+        # Names of tools do not tell how they are run; what was found does.
+        return _decision(Mode.RICH, "relevance", "", decision.scores)
+    if decision.mode is Mode.MINIMAL and named:
+        return _decision(Mode.RICH, "project", named, decision.scores)
+    if not likely and decision.mode is not Mode.RICH and decision.scores[Mode.RICH] >= MAYBE_RICH:
+        return _decision(Mode.RICH, "nothing", "", decision.scores)
+    return decision
+
+
+def asked_for(mode: Mode, scores: Mapping[Mode, float]) -> Decision:
+    """The mode that the user chose, whatever was decided with these scores."""
+    return _decision(mode, "option", "", scores)
+
+
+def switched_off(mode: Mode) -> Decision:
+    """The mode where the user wants no context."""
+    return _decision(mode, "off", "", {one: float(one is mode) for one in Mode})
 
 
 def _cause(mode: Mode, topic: str, evidence: Evidence, *, changed: bool) -> tuple[str, str]:
