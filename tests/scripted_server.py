@@ -50,8 +50,8 @@ class Turn:
 
     pieces: tuple[str, ...] = ("Hel", "lo.")
     fault: str = ""
-    """A key of the fault tables, or `cut-before`, `cut-in`, `end-in`, `overloaded-in`, `malformed`, `html`, `hang`,
-    `hang-in`, `redirect`, `llama-overflow`."""
+    """A key of the fault tables, or `cut-before`, `cut-start` (after the head, before any text), `cut-in`, `end-in`,
+    `overloaded-in`, `malformed`, `html`, `hang`, `hang-in`, `redirect`, `llama-overflow`."""
     headers: dict[str, str] = field(default_factory=dict[str, str])
     ending: str = ""
     """How the answer ended, in the provider's words; empty for a complete one."""
@@ -168,6 +168,9 @@ class Exchange(BaseHTTPRequestHandler):
         texts = 0
         for name, event in events:
             self._event(name, event)
+            if turn.fault == "cut-start":
+                self._reset()
+                return
             texts += any(f": {json.dumps(piece)}" in json.dumps(event) for piece in turn.pieces)
             if texts == 1 and turn.fault == "cut-in":
                 self._reset()

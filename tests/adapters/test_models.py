@@ -221,7 +221,6 @@ REFUSALS: list[tuple[str, type[ModelError], str]] = [
     ("llama-overflow", ModelOverflow, "longer than the model takes"),
     ("rejected", ModelError, "something is wrong"),
     ("quota", ModelBusy, "used up"),
-    ("cut-before", ModelUnavailable, "closed the connection"),
     ("malformed", ModelError, "no answer of a model"),
     ("html", ModelError, "no answer of a model"),
     ("redirect", ModelError, "redirects"),
@@ -290,6 +289,26 @@ def test_a_failing_provider_is_asked_again(server: ScriptedServer, name: str, fa
     _, error = fails(server, name, Turn(fault=fault, headers={"retry-after": "0"}))
     assert isinstance(error, ModelUnavailable)
     assert error.retry
+
+
+@pytest.mark.requirement("P-14")
+@pytest.mark.parametrize("fault", ["cut-before", "cut-start"])
+@pytest.mark.parametrize("name", [ANTHROPIC, OPENAI, OLLAMA])
+def test_a_connection_that_is_reset_before_any_text_is_tried_again(
+    server: ScriptedServer, name: str, fault: str
+) -> None:
+    chunks, error = ask(server, name, Turn(fault=fault), Turn(pieces=("Done.",)))
+    assert error is None
+    assert [chunk.text for chunk in chunks if chunk.text] == ["Done."]
+    assert len(server.posts()) == 2
+
+
+@pytest.mark.requirement("P-14")
+def test_a_connection_that_is_always_reset_is_tried_three_times(server: ScriptedServer) -> None:
+    text, error = fails(server, OPENAI, Turn(fault="cut-before"))
+    assert (type(error), text) == (ModelUnavailable, "")
+    assert "closed the connection" in str(error)
+    assert len(server.posts()) == 3
 
 
 @pytest.mark.requirement("P-14")

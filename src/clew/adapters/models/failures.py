@@ -149,7 +149,8 @@ def _connection(endpoint: Endpoint, error: BaseException | None, phase: str | No
         if endpoint.provider == "ollama":
             hint = "is Ollama running? `ollama serve` starts it; OLLAMA_HOST names another address"
         return ModelUnavailable(f"{endpoint.name}: {endpoint.url} cannot be reached{why}", hint=hint)
-    return ModelUnavailable(f"{endpoint.name}: the provider closed the connection{why}", hint="try again")
+    # A connection that was open is often one that another try gets again; an address that nobody listens at is not.
+    return ModelUnavailable(f"{endpoint.name}: the provider closed the connection{why}", hint="try again", failed=True)
 
 
 def _system_reason(error: BaseException | None) -> str:

@@ -100,7 +100,8 @@ class ProviderModel:
     def stream(self, messages: Sequence[Message], *, limit: int) -> Iterator[Chunk]:
         """Stream the answer, at most `limit` tokens; the last chunk holds the usage. See `Model.stream`.
 
-        A busy or failing provider is asked again, while no text has come: twice, and 20 seconds of waiting in all.
+        A provider that is busy, fails or closes the connection is asked again, while no text has come: twice, and 20
+        seconds of waiting in all. An address that cannot be reached and silence are told at once.
         An answer that ends at `limit` ends with ModelCut, `reason="limit"`, behind the chunk with the usage.
         """
 
