@@ -12,8 +12,9 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from clew.adapters.tokenizers import tokenizer_for
-from clew.core.context.assemble import RECENT_SOURCE, assemble
+from clew.core.context.assemble import assemble
 from clew.core.context.budget import PER_MESSAGE, PER_PROMPT, Budget
+from clew.core.context.candidates import RECENT_SOURCE
 from clew.core.context.fences import clean, reference_line
 from clew.core.context.fragment import DEFAULT_WEIGHTS, SIDE_SOURCES, Fragment
 from clew.core.context.layers import Frame, Snapshot, question_frame
@@ -216,6 +217,24 @@ def test_fences_can_be_read_back_whatever_the_texts_hold(question, parts, mode, 
     cut = [kept for kept in snapshot.report.kept if kept.form == "part"]
     for body in read:
         assert body in whole or (cut and any(text.startswith(body) for text in whole))
+
+
+@pytest.mark.requirement("P-08")
+@given(texts, many, modes, budgets, frames, asked_for)
+def test_pieces_are_what_the_layers_show_in_their_order(question, parts, mode, budget, frame, asked):
+    snapshot = assembled(question, parts, mode, budget, frame, asked)
+    text = {layer.name: "\n\n".join(layer.blocks) for layer in snapshot.layers}
+    at = dict.fromkeys(text, 0)
+    for piece in snapshot.pieces:
+        found = text[piece.layer].index(piece.text, at[piece.layer])
+        at[piece.layer] = found + len(piece.text)
+        assert piece.form == "line" or clean(piece.fragment.text) in piece.text
+    assert {(piece.fragment.ref, piece.fragment.source) for piece in snapshot.pieces} == {
+        (kept.ref, kept.source) for kept in snapshot.report.kept
+    }
+    assert [piece.form for piece in snapshot.pieces].count("part") == [
+        kept.form for kept in snapshot.report.kept
+    ].count("part")
 
 
 @given(texts, many, modes, budgets, frames, asked_for)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from clew.adapters.sources.git_state import CLEAN, DIFF, STATUS
 from clew.core.context.anchors import MOST_ANCHORS, WINDOW, is_anchor
+from clew.core.context.fences import clean
 from clew.core.context.fragment import Exchange
+from clew.core.context.layers import CONTEXT, Piece
 from clew.core.context.mode import Mode
 from clew.core.ports import Model, Usage
 from clew.core.text.redact import redact
@@ -17,14 +19,6 @@ from clew.services.answer import cite, render
 from clew.services.context import Gathered
 from clew.services.passages import read_lines
 from clew.stores.exchanges import ExchangeStore
-
-_CHANGES = re.compile(
-    r"^<fragment (?P<mark>\w+) (?P<ref>git:(?:status|diff:[^\n]+?))(?: \([^\n]*\))?>\n"
-    r"(?P<text>.*?)\n</fragment (?P=mark)>$",
-    re.DOTALL | re.MULTILINE,
-)
-
-_CLEAN = re.compile(r"^- (work tree clean)$", re.MULTILINE)
 
 
 @dataclass(slots=True)
@@ -108,14 +102,10 @@ def stream_answer(gathered: Gathered, model: Model | None, answer: Answer, limit
 def _without_model(gathered: Gathered, answer: Answer) -> Iterator[str]:
     related = gathered.related
     if gathered.decision.mode is Mode.LEAN:
-        facts = [kept.ref for kept in gathered.snapshot.report.kept]
-        answer.refs = tuple(facts)
-        for layer in gathered.snapshot.layers:
-            if layer.name == "context":
-                answer.text = "\n".join(
-                    line for block in layer.blocks for line in block.split("\n") if line[:2] == "- "
-                )
-                yield answer.text
+        answer.refs = tuple(kept.ref for kept in gathered.snapshot.report.kept)
+        answer.text = "\n".join(piece.text for piece in _context(gathered) if piece.form == "line")
+        if answer.text:
+            yield answer.text
         return
     if gathered.decision.code == "rich.diff" and (changes := _present_changes(gathered)):
         answer.refs = tuple(changes)
@@ -133,15 +123,20 @@ def _without_model(gathered: Gathered, answer: Answer) -> Iterator[str]:
 
 def _present_changes(gathered: Gathered) -> dict[str, str]:
     """Status and uncommitted changes that are in the prompt, by reference, each line indented as passages are."""
-    found: dict[str, str] = {}
-    for layer in gathered.snapshot.layers:
-        if layer.name == "context":
-            text = "\n".join(layer.blocks)
-            for match in _CHANGES.finditer(text):
-                found[match["ref"]] = "\n".join(f"  {line}" for line in match["text"].split("\n"))
-            if not found and (clean := _CLEAN.search(text)):
-                found["git:status"] = f"  {clean[1]}"
+    told = [piece for piece in _context(gathered) if piece.fragment.source == "git"]
+    found = {
+        piece.fragment.ref: "\n".join(f"  {line}" for line in clean(piece.fragment.text).split("\n"))
+        for piece in told
+        if piece.form != "line" and (piece.fragment.ref == STATUS or piece.fragment.ref.startswith(DIFF))
+    }
+    if not found and any(piece.fragment.ref == STATUS and piece.fragment.line == CLEAN for piece in told):
+        found[STATUS] = f"  {CLEAN}"
     return found
+
+
+def _context(gathered: Gathered) -> Iterator[Piece]:
+    """What the prompt shows beside earlier exchanges, in its order."""
+    return (piece for piece in gathered.snapshot.pieces if piece.layer == CONTEXT)
 
 
 def keep(

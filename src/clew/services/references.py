@@ -12,7 +12,7 @@ from pathlib import Path
 from clew.adapters.git import Git, NoRepository
 from clew.adapters.regular import read_regular, size_words
 from clew.adapters.sources.files import WorkTree
-from clew.adapters.sources.git_state import GitState
+from clew.adapters.sources.git_state import DIFF, STATUS, GitState
 from clew.core.context.fragment import Exchange
 from clew.core.text.content import decode
 from clew.core.text.printable import printable
@@ -22,9 +22,9 @@ from clew.services.context import Place
 
 MOST_BYTES = 16 << 20
 """A longer file is not opened."""
-FORMS = ("path", "path:line", "path:10-42", "exchange:3", "git:status", "a commit's hash")
+FORMS = ("path", "path:line", "path:10-42", "exchange:3", STATUS, "a commit's hash")
 """What a reference may look like."""
-GIT_REFERENCES = ("git:branch", "git:status", "git:last-commit", "git:commits")
+GIT_REFERENCES = ("git:branch", STATUS, "git:last-commit", "git:commits")
 _RANGE = re.compile(r"(?P<path>.+?):(?P<first>\d+)(?:-(?P<last>\d+))?(?::\d+)?", re.DOTALL)
 _HASH = re.compile(r"[0-9a-fA-F]{4,40}")
 
@@ -139,13 +139,13 @@ def _git(ref: str, git: Git | NoRepository) -> Opened:
         return Opened(ref, "git", found[ref].text or found[ref].line)
     if ref in GIT_REFERENCES:
         raise NotFound(f"`{ref}` is empty: the repository has too few commits", hint="`clew open git:branch`")
-    if ref.startswith("git:diff:"):
-        cut = git.diff(ref.removeprefix("git:diff:")) if not is_secret_path(ref) else None
+    if ref.startswith(DIFF):
+        cut = git.diff(ref.removeprefix(DIFF)) if not is_secret_path(ref) else None
         if cut and cut[0]:
             clean = redact(cut[0].rstrip("\n"))
             return Opened(ref, "git", clean.text, redacted=clean.count)
         raise NotFound(f"`{printable(ref, 200)}`: nothing to show", hint="`clew open git:status` lists the changes")
-    raise NotFound(f"there is no `{printable(ref, 60)}`", hint=_near(ref, (*GIT_REFERENCES, "git:diff:PATH")))
+    raise NotFound(f"there is no `{printable(ref, 60)}`", hint=_near(ref, (*GIT_REFERENCES, f"{DIFF}PATH")))
 
 
 def _commit(commit: str, git: Git) -> Opened:

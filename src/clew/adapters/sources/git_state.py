@@ -9,6 +9,12 @@ from clew.core.context.fragment import DEFAULT_WEIGHTS, Fragment
 from clew.core.text.printable import printable
 from clew.core.text.redact import is_secret_path, redact
 
+STATUS = "git:status"
+"""Reference of the status."""
+DIFF = "git:diff:"
+"""How references of uncommitted changes begin; the path follows."""
+CLEAN = "work tree clean"
+"""The status where nothing is changed."""
 _MOST_CHANGES = 50
 _MOST_FILES = 20
 _MOST_BODY_LINES = 20
@@ -54,7 +60,7 @@ class GitState:
         if status is not None:
             line = _summary(status)
             listed = "\n".join((f"{line}:", *_listed(status))) if status.changes else line
-            fragments.append(self._fact("git:status", line, 8, listed, self._changes_weight))
+            fragments.append(self._fact(STATUS, line, 8, listed, self._changes_weight))
         if commits:
             line = f"last commit {_one_line(commits[0])}, by {printable(commits[0].author, 80)}"
             fragments.append(self._fact("git:last-commit", line, 7, "\n".join((line, *_details(commits[0])))))
@@ -88,7 +94,7 @@ class GitState:
             line = f"uncommitted changes of {path}"
             if is_secret_path(change.path):
                 yield Fragment(
-                    self.name, f"git:diff:{path}", "", self._changes_weight, line=f"{line}: not shown, it holds secrets"
+                    self.name, f"{DIFF}{path}", "", self._changes_weight, line=f"{line}: not shown, it holds secrets"
                 )
                 continue
             found = git.diff(change.path, self._diff_bytes)
@@ -99,7 +105,7 @@ class GitState:
             notes += [f"redacted: {redacted.count} secrets"] if redacted.count else []
             yield Fragment(
                 self.name,
-                f"git:diff:{path}",
+                f"{DIFF}{path}",
                 redacted.text,
                 self._changes_weight,
                 line=line,
@@ -129,7 +135,7 @@ def _branch(head: Head, status: Status | None, shallow: bool) -> str:
 
 def _summary(status: Status) -> str:
     if not status.changes:
-        return "work tree clean" if status.complete else "status unknown: git took too long"
+        return CLEAN if status.complete else "status unknown: git took too long"
     counts = {
         "in conflict": sum(change.conflict for change in status.changes),
         "staged": sum(change.staged not in ".?" and not change.conflict for change in status.changes),

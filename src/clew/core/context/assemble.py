@@ -14,28 +14,23 @@ The payload is counted whole at the end, and the rules run again with less room 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NoReturn
 
 from clew.core.context.budget import Budget
-from clew.core.context.fences import clean, fenced, file_of, first_lines, listed, mark_for, reference_line
+from clew.core.context.candidates import Candidate, doubles_of, finds_nothing, ranked
+from clew.core.context.fences import clean, fenced, first_lines, listed, mark_for
 from clew.core.context.fragment import SIDE_SOURCES, Fragment
-from clew.core.context.layers import Frame, Layer, Snapshot, messages_of
+from clew.core.context.layers import CONTEXT, RECENT, Frame, Layer, Piece, Snapshot, messages_of
 from clew.core.context.report import Cause, Form, Kept, Report, SourceUse, Trimmed
 from clew.core.text.printable import printable
 from clew.errors import OverBudget
 
 VERSION: Final = 1
 """Raised whenever the same input may give other bytes; part of cache keys (P-09)."""
-RECENT_SOURCE: Final = "exchange"
-"""Fragments of this source form the layer of earlier exchanges."""
-FACT_SOURCES: Final = frozenset({"git", "environment"})
-"""Sources whose fragments count as facts: `lean` shows them as lines, anchors or not."""
 LEAST_CUT_LINES: Final = 5
 """A body shown in part shows at least this many lines; fewer say too little for their header."""
-_FACT_CHARACTERS: Final = 400
 
 
 def assemble(
@@ -57,44 +52,25 @@ def assemble(
     """
     if mode not in ("minimal", "lean", "rich"):
         raise ValueError(f"unknown mode {mode!r}")
-    candidates = _candidates(fragments, mode)
-    desk = _Desk(clean(question), candidates, budget, frame, mode, side_asked, _nothing_found(candidates, mode, found))
+    candidates = ranked(fragments, mode)
+    desk = _Desk(clean(question), candidates, budget, frame, mode, side_asked, finds_nothing(candidates, mode, found))
     room = budget.prompt
     while True:
         choice = desk.choose(room)
         layers = desk.layers(choice)
         used = budget.measure(messages_of(layers))
         if used <= budget.prompt:
-            return Snapshot(layers, desk.report(choice, used, reason))
+            return Snapshot(layers, desk.report(choice, used, reason), _pieces(choice))
         if not choice.filled:
             desk.refuse()
         room -= used - budget.prompt
 
 
 @dataclass(frozen=True, slots=True)
-class _Candidate:
-    """A fragment with what the mode allows of it."""
-
-    fragment: Fragment
-    body: bool
-    """Its body may be shown."""
-    line: str
-    """Its reference line; empty if it has none to show."""
-    kept_line: bool
-    """The line must be shown (anchors)."""
-    rest: bool
-    """The fragment says more than its line."""
-
-    @property
-    def recent(self) -> bool:
-        return self.fragment.source == RECENT_SOURCE and not self.fragment.explicit
-
-
-@dataclass(frozen=True, slots=True)
 class _Part:
     """A piece of the prompt that comes from one candidate."""
 
-    candidate: _Candidate
+    candidate: Candidate
     fragment: Fragment
     """As shown; its text may be shorter than the candidate's."""
     form: Form
@@ -118,61 +94,13 @@ class _Choice:
         yield from self.bodies.items()
 
 
-def _candidates(fragments: Sequence[Fragment], mode: str) -> tuple[_Candidate, ...]:
-    """Candidates by priority: explicit, weight, anchor, relevance, order given."""
-    ranked = sorted(
-        fragments,
-        key=lambda one: (not one.explicit, -one.weight, not one.anchor, -_finite(one.relevance)),
-    )
-    return tuple(_candidate(fragment, mode) for fragment in ranked)
-
-
-def _finite(relevance: float) -> float:
-    return relevance if math.isfinite(relevance) else 0.0
-
-
-def _candidate(fragment: Fragment, mode: str) -> _Candidate:
-    rest = bool(fragment.text) and fragment.text.strip() != fragment.line.strip()
-    if mode == "minimal":
-        return _Candidate(fragment, fragment.explicit, "", kept_line=False, rest=bool(fragment.text or fragment.line))
-    line = reference_line(fragment) if fragment.anchor or fragment.line else ""
-    if fragment.explicit:
-        return _Candidate(fragment, True, line if fragment.anchor else "", kept_line=fragment.anchor, rest=rest)
-    if mode == "lean":
-        is_fact = fragment.source in FACT_SOURCES
-        if is_fact and fragment.text and not line:
-            line = _fact(fragment)
-            rest = not line
-            line = line or reference_line(fragment)
-        if not fragment.anchor and not is_fact:
-            line, rest = "", bool(fragment.text or line)
-        return _Candidate(fragment, False, line, fragment.anchor, rest)
-    return _Candidate(fragment, rest, line, kept_line=fragment.anchor, rest=rest)
-
-
-def _fact(fragment: Fragment) -> str:
-    """A fragment that is all facts as one line; empty where that would be long."""
-    joined = "; ".join(row.strip() for row in clean(fragment.text).splitlines() if row.strip())
-    return f"- {printable(joined)}" if len(joined) <= _FACT_CHARACTERS else ""
-
-
-def _nothing_found(candidates: Iterable[_Candidate], mode: str, found: bool | None) -> bool:
-    """Whether the prompt says that nothing here bears on the question; never where the user attached something."""
-    if mode != "rich" or any(one.fragment.explicit for one in candidates):
-        return False
-    if found is not None:
-        return not found
-    beside = SIDE_SOURCES | FACT_SOURCES
-    return all(one.fragment.source in beside for one in candidates)
-
-
 class _Desk:
     """The rules applied to the candidates of one prompt."""
 
     def __init__(
         self,
         question: str,
-        candidates: tuple[_Candidate, ...],
+        candidates: tuple[Candidate, ...],
         budget: Budget,
         frame: Frame,
         mode: str,
@@ -189,7 +117,7 @@ class _Desk:
         if frame.closing:
             self.asked += f"\n\n{frame.closing}"
         self.recent_mark, self.context_mark = self._marks(question)
-        self.doubles = _doubles(candidates)
+        self.doubles = doubles_of(candidates)
         self.wholes: dict[int, _Part] = {}
         self.required = self._required()
         self.base = budget.measure(messages_of(self.layers(self.required)))
@@ -212,13 +140,13 @@ class _Desk:
         first = mark_for(("recent", *(recent[0][1:] if recent else ())), texts)
         return first, mark_for(("context", *seed), [*texts, first])
 
-    def _mark(self, candidate: _Candidate) -> str:
+    def _mark(self, candidate: Candidate) -> str:
         return self.recent_mark if candidate.recent else self.context_mark
 
     def _price(self, text: str) -> int:
         return self.budget.tokenizer.count(text + "\n")
 
-    def _body(self, candidate: _Candidate, fragment: Fragment, form: Form) -> _Part:
+    def _body(self, candidate: Candidate, fragment: Fragment, form: Form) -> _Part:
         text = fenced(fragment, self._mark(candidate))
         return _Part(candidate, fragment, form, text, self._price(text))
 
@@ -229,7 +157,7 @@ class _Desk:
             self.wholes[index] = self._body(one, one.fragment, "body")
         return self.wholes[index]
 
-    def _line(self, candidate: _Candidate) -> _Part:
+    def _line(self, candidate: Candidate) -> _Part:
         return _Part(candidate, candidate.fragment, "line", candidate.line, self._price(candidate.line))
 
     def _required(self) -> _Choice:
@@ -315,16 +243,13 @@ class _Desk:
         made = list(self.frame.stable)
         recent = _spoken(choice, recent=True)
         if recent.bodies or recent.lines:
-            recent.bodies.sort(key=_place)
-            recent.lines.sort(key=_place)
-            made.append(Layer("recent_chat", "user", (_block(self.frame.recent, recent, self.recent_mark),)))
+            made.append(Layer(RECENT, "user", (_block(self.frame.recent, recent, self.recent_mark),)))
         context = _spoken(choice, recent=False)
         if context.bodies or context.lines:
-            context.bodies = _grouped(context.bodies)
             heading = _joined(self.frame.nothing, self.frame.context) if self.nothing_found else self.frame.context
-            made.append(Layer("context", "user", (_block(heading, context, self.context_mark),)))
+            made.append(Layer(CONTEXT, "user", (_block(heading, context, self.context_mark),)))
         elif self.nothing_found and self.frame.nothing:
-            made.append(Layer("context", "user", (self.frame.nothing,)))
+            made.append(Layer(CONTEXT, "user", (self.frame.nothing,)))
         return (*made, Layer("question", "user", (self.asked,)))
 
     def report(self, choice: _Choice, used: int, reason: str) -> Report:
@@ -398,7 +323,7 @@ class _Desk:
         )
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Spoken:
     """Parts of one layer, in the order in which they are shown."""
 
@@ -407,12 +332,23 @@ class _Spoken:
 
 
 def _spoken(choice: _Choice, *, recent: bool) -> _Spoken:
-    """The parts of the layer of earlier exchanges, or of the context layer, by priority."""
+    """The layer of earlier exchanges, oldest first, or the context layer, by priority and with files kept together."""
     lines, bodies = (
         [part for _, part in sorted(parts.items(), key=lambda item: item[0]) if part.candidate.recent == recent]
         for parts in (choice.lines, choice.bodies)
     )
-    return _Spoken(lines, bodies)
+    if recent:
+        return _Spoken(sorted(lines, key=_place), sorted(bodies, key=_place))
+    return _Spoken(lines, _grouped(bodies))
+
+
+def _pieces(choice: _Choice) -> tuple[Piece, ...]:
+    """What is shown of each fragment, in the order of the prompt."""
+    return tuple(
+        Piece(layer, part.fragment, part.form, part.text)
+        for layer, spoken in ((RECENT, _spoken(choice, recent=True)), (CONTEXT, _spoken(choice, recent=False)))
+        for part in (*spoken.lines, *spoken.bodies)
+    )
 
 
 def _place(part: _Part) -> tuple[int, str]:
@@ -434,27 +370,3 @@ def _block(heading: str, spoken: _Spoken, mark: str) -> str:
 
 def _joined(*texts: str) -> str:
     return "\n".join(text for text in texts if text)
-
-
-def _doubles(candidates: Sequence[_Candidate]) -> frozenset[int]:
-    """Places of fragments whose text is already shown by one before them in the order of priority.
-
-    Explicit ones come first and are always whole, so a piece of one of them is a double, too. An explicit fragment is
-    a double only of the very same.
-    """
-    doubles: set[int] = set()
-    whole: dict[str, list[str]] = {}
-    seen: set[tuple[str, str, str]] = set()
-    for index, one in enumerate(candidates):
-        fragment = one.fragment
-        file = file_of(fragment)
-        same = (file, fragment.ref, fragment.text)
-        if same in seen or (
-            not fragment.explicit and fragment.text and any(fragment.text in text for text in whole.get(file, ()))
-        ):
-            doubles.add(index)
-        elif fragment.explicit:
-            whole.setdefault(file, []).append(fragment.text)
-        if fragment.text or fragment.explicit:
-            seen.add(same)
-    return frozenset(doubles)

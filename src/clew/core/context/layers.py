@@ -7,8 +7,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from clew.core.context.budget import BLOCK_BREAK
-from clew.core.context.report import Report
+from clew.core.context.fragment import Fragment
+from clew.core.context.report import Form, Report
 from clew.core.ports import Message
+
+RECENT: Final = "recent_chat"
+"""Name of the layer of earlier exchanges."""
+CONTEXT: Final = "context"
+"""Name of the layer of fragments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +46,26 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True)
+class Piece:
+    """What a prompt shows of one fragment. A fragment with line and body in the prompt has two."""
+
+    layer: str
+    """Name of the layer that it stands in."""
+    fragment: Fragment
+    """As it is shown: the text of a `part` has fewer lines than what was given."""
+    form: Form
+    text: str
+    """As it is sent, with its fence; of a `line`, the line."""
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """One assembled prompt with its report."""
 
     layers: tuple[Layer, ...]
     report: Report
+    pieces: tuple[Piece, ...] = ()
+    """What `layers` shows of the fragments, in the order of the prompt: nobody need read it back from the text."""
 
     def messages(self) -> tuple[Message, ...]:
         """The prompt as it is sent: neighbouring layers of one role share a message, each keeps its blocks."""
