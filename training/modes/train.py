@@ -28,7 +28,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold, StratifiedKFold
 
 from clew.adapters.mode_model import load_mode_model
-from clew.core.context.mode import SURFACE_COUNT, Evidence, Features, Mode, ModeModel, decide, features, weigh
+from clew.core.context.mode import Evidence, Mode, decide
+from clew.core.context.topics import SURFACE_COUNT, Features, ModeModel, features, weigh
 
 HERE: Final = Path(__file__).parent
 WEIGHTS: Final = HERE.parents[1] / "src" / "clew" / "data" / "modes" / "modes.npz"

@@ -8,7 +8,7 @@ from importlib import resources
 
 import numpy as np
 
-from clew.core.context.mode import ModeModel
+from clew.core.context.topics import ModeModel
 
 
 @cache

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from clew.adapters.mode_model import load_mode_model
-from clew.core.context.mode import Evidence, Mode, ModeModel, decide
+from clew.core.context.mode import Evidence, Mode, decide
+from clew.core.context.topics import ModeModel
 from clew.errors import UsageError
 from clew.services.eval.labelled import read_labelled, text_of
 
