@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.core.context import cachekey
-from clew.core.context.cachekey import KeyParts, cache_key, exchanges_digest
-from clew.core.context.fragment import Exchange
+from clew.core.context.cachekey import KeyParts, cache_key
 
 PARTS = KeyParts(
     root="/work", branch="main", head="0a1b", git_index="i", files="f", searched="s", question="q", exchanges="e",
@@ -19,7 +18,6 @@ PARTS = KeyParts(
     program="0.1.0",
 )  # fmt: skip
 OTHER = {str: "another", int: 7, bool: True}
-EXCHANGE = Exchange(3, "why?", "because", "rich", "2026-01-01T00:00:00Z", ("a.py:1",), False)
 
 
 @pytest.mark.requirement("P-09")
@@ -49,19 +47,3 @@ def test_the_order_of_settings_does_not_matter(settings: dict[str, object]) -> N
 def test_text_cannot_move_from_one_part_into_another(one: str, other: str) -> None:
     moved = replace(PARTS, branch=one + other, head="")
     assert (cache_key(moved) == cache_key(replace(PARTS, branch=one, head=other))) == (other == "")
-
-
-@pytest.mark.requirement("P-09")
-@pytest.mark.parametrize(
-    "change",
-    [{"id": 4}, {"question": "how?"}, {"answer": "so"}, {"mode": "lean"}, {"at": "2026-01-02T00:00:00Z"}, {"refs": ()},
-     {"anchor": True}, {"removed": True}],
-)  # fmt: skip
-def test_each_trait_of_an_exchange_matters(change: dict[str, object]) -> None:
-    assert exchanges_digest([replace(EXCHANGE, **change)]) != exchanges_digest([EXCHANGE])  # pyright: ignore[reportArgumentType]
-
-
-@pytest.mark.requirement("P-09")
-def test_number_and_order_of_exchanges_matter() -> None:
-    other = replace(EXCHANGE, id=4)
-    assert len({exchanges_digest(some) for some in ([], [EXCHANGE], [EXCHANGE, other], [other, EXCHANGE])}) == 4

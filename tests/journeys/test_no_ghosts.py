@@ -513,6 +513,34 @@ def test_a_switch_to_a_kept_search_drops_as_well(tmp_path: Path) -> None:
     assert kept.count() == 0
 
 
+def heard(world: World, *exchanges: Exchange) -> str:
+    """Whether a question in a conversation was found in the cache; what it gives is what a new home gives."""
+    found = world.asked(world.living, exchanges)
+    fresh = world.asked(world.homes / "new", exchanges, cached=False)
+    assert isinstance(found, Gathered) and isinstance(fresh, Gathered)
+    assert (text_of(found), seen_of(found)) == (text_of(fresh), seen_of(fresh))
+    assert all(one.answer in text_of(found) for one in exchanges)
+    return found.cache
+
+
+@pytest.mark.requirement("P-09")
+def test_a_question_asked_again_in_a_conversation_is_found_in_the_cache(world: World) -> None:
+    before = Exchange(1, "which berth is free for a ship?", "The one at the quay.", "rich", "2026-01-01T00:00:00Z")
+    itself = Exchange(2, world.question, "Until the delay is over.", "rich", "2026-01-01T00:01:00Z")
+    assert [heard(world, before), heard(world, before), heard(world, before, itself)] == ["miss", "hit", "hit"]
+
+
+@pytest.mark.requirement("P-09")
+def test_a_follow_up_is_found_in_the_cache_as_long_as_it_follows_the_same_question(world: World) -> None:
+    world.question = "and what about the delay then?"
+    before = Exchange(1, "which berth is free for a ship?", "The one at the quay.", "rich", "2026-01-01T00:00:00Z")
+    assert [heard(world, before), heard(world, before)] == ["miss", "hit"]
+    assert heard(world, replace(before, answer="None is.")) == "hit"
+    assert heard(world, replace(before, question="what makes the retry give up?")) == "miss"
+    assert heard(world, before, replace(before, id=2, question="how is it deployed?")) == "miss"
+    assert heard(world) == "hit"  # it follows nothing: the search for its own words, which was made first
+
+
 @pytest.mark.requirement("P-09")
 def test_no_text_of_any_file_is_kept(world: World) -> None:
     assert not hits(world)

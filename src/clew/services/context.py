@@ -163,7 +163,7 @@ def gather_from(
     """What `gather` does once the index is fresh: for any tree, also that of a commit. Raises OverBudget."""
     tree = freshened.tree
     read = read_lines(tree)
-    searches = Searches(freshened, _asking(wish, place, exchanges, attached), place.searches, read)
+    searches = Searches(freshened, _asking(wish, place, attached), place.searches, read)
     related = searches.find("\n".join([wish.question, *_piped(attached)]))
     likely = bool(related.files) and related.probability >= LEAST_PROBABILITY
     evidence = Evidence(
@@ -182,7 +182,7 @@ def gather_from(
     reason = explain(decision.code, decision.detail, wish.language)
     follows = bool(exchanges) and decision.code in ("exchange", "said", "rich.followup")
     if follows:
-        related = searches.find(f"{wish.question}\n{_last_question(exchanges)}")
+        related = searches.find(wish.question, _last_question(exchanges))
     searches.settle(decision.mode.value)
     found = (
         decision.mode is not Mode.RICH
@@ -213,12 +213,11 @@ def gather_from(
     return Gathered(snapshot, decision, reason, related, found, notices, freshened, searches.outcome)
 
 
-def _asking(wish: Wish, place: Place, exchanges: Sequence[Exchange], attached: Attached) -> Asking:
+def _asking(wish: Wish, place: Place, attached: Attached) -> Asking:
     return Asking(
         root=place.workspace.root,
         git=place.git,
         question=wish.question,
-        exchanges=exchanges,
         max_tokens=wish.max_tokens,
         answer=wish.answer,
         tokenizer=tokenizer_for(wish.model).name,

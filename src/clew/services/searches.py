@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -13,8 +13,7 @@ from typing import Any, Literal, cast
 from clew._version import __version__
 from clew.adapters.git import Git, NoRepository
 from clew.core.context import assemble
-from clew.core.context.cachekey import KeyParts, cache_key, exchanges_digest
-from clew.core.context.fragment import Exchange
+from clew.core.context.cachekey import KeyParts, cache_key
 from clew.core.index.kinds import Kind
 from clew.core.index.passages import Passage
 from clew.core.text.terms import query_terms
@@ -40,7 +39,6 @@ class Asking:
     root: Path
     git: Git | NoRepository
     question: str
-    exchanges: Sequence[Exchange]
     max_tokens: int
     answer: int
     tokenizer: str
@@ -75,11 +73,12 @@ class Searches:
             self._cache = SearchCache(self.path)
             self._parts = _parts(self.freshened, self.asking)
 
-    def find(self, searched: str) -> Related:
-        """The files and passages for a text."""
+    def find(self, asked: str, earlier: str = "") -> Related:
+        """The files and passages for a text, with what it follows up on of earlier exchanges."""
+        searched = f"{asked}\n{earlier}" if earlier else asked
         if self._cache is None:
             return self._search(searched)
-        key = cache_key(KeyParts(searched=searched, **self._parts))
+        key = cache_key(KeyParts(searched=searched, exchanges=earlier, **self._parts))
         kept = self._cache.get(key)
         related = _restored(searched, kept) if kept is not None else None
         if self.outcome != "miss":
@@ -113,7 +112,7 @@ class Searches:
 
 
 def _parts(freshened: Freshened, asking: Asking) -> dict[str, Any]:
-    """All parts of the key but the text that is searched for."""
+    """All parts of the key but those of one search."""
     git, words = asking.git, _words()
     return {
         "root": str(asking.root),
@@ -122,7 +121,6 @@ def _parts(freshened: Freshened, asking: Asking) -> dict[str, Any]:
         "git_index": (git.index_digest() or "") if isinstance(git, Git) else "",
         "files": freshened.refreshed.digest,
         "question": asking.question,
-        "exchanges": exchanges_digest(asking.exchanges),
         "memory": NO_MEMORY,
         "max_tokens": asking.max_tokens,
         "answer": asking.answer,

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Final
 
-from clew.core.context.fragment import Exchange
-
-VERSION: Final = 1
+VERSION: Final = 2
 """Raised whenever the same search may find otherwise, or what is kept of it changes its form."""
 
 
@@ -35,7 +33,8 @@ class KeyParts:
     """The text that is searched for."""
     question: str
     exchanges: str
-    """See `exchanges_digest`."""
+    """What the search took from earlier exchanges, word for word; empty where it took nothing. Whatever else they say
+    does not reach a search: it stands in the prompt, which is assembled afresh each time."""
     memory: str
     """State of the notes that may enter the context."""
     max_tokens: int
@@ -65,10 +64,4 @@ class KeyParts:
 def cache_key(parts: KeyParts) -> str:
     """32 hexadecimal digits over the canonical JSON of all parts and VERSION."""
     text = json.dumps({"version": VERSION, **asdict(parts)}, sort_keys=True, separators=(",", ":"))
-    return hashlib.blake2b(text.encode("ascii"), digest_size=16).hexdigest()
-
-
-def exchanges_digest(exchanges: Sequence[Exchange]) -> str:
-    """A digest over ids and all texts of the earlier exchanges, in their order."""
-    text = json.dumps([asdict(one) for one in exchanges], sort_keys=True, separators=(",", ":"))
     return hashlib.blake2b(text.encode("ascii"), digest_size=16).hexdigest()
