@@ -13,6 +13,19 @@ from typing import Any
 
 ARGV = (sys.executable, "-m", "clew")
 
+AS_ADA = {
+    "PATH": os.environ["PATH"],
+    "HOME": "/nonexistent",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_AUTHOR_NAME": "Ada",
+    "GIT_AUTHOR_EMAIL": "ada@example.com",
+    "GIT_COMMITTER_NAME": "Ada",
+    "GIT_COMMITTER_EMAIL": "ada@example.com",
+    "GIT_AUTHOR_DATE": "2026-01-02T03:04:05+01:00",
+    "GIT_COMMITTER_DATE": "2026-01-02T03:04:05+01:00",
+}
+"""All that git is told of the world where a test names who commits, and when."""
+
 HARBOUR = {
     "README.md": "# Harbour\n\nBooks berths for ships. Start it with `make run`.\n",
     "src/retry.py": (
@@ -82,6 +95,13 @@ def write(root: Path, files: Mapping[str, str | bytes]) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content.encode() if isinstance(content, str) else content)
     return root
+
+
+def git(folder: Path, *arguments: str, ok: bool = True) -> str:
+    """Run git as Ada, with no settings but the repository's. What it printed, without blanks around it."""
+    done = subprocess.run(["git", *arguments], cwd=folder, env=AS_ADA, capture_output=True, check=False)
+    assert not ok or done.returncode == 0, done.stderr
+    return os.fsdecode(done.stdout).strip()
 
 
 def commit(root: Path, message: str = "Book berths") -> str:

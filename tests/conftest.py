@@ -13,6 +13,7 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from tests.command import HARBOUR, commit, git, write
 
 ROOT = Path(__file__).resolve().parent.parent
 GUARD = ROOT / "tests" / "guard"
@@ -94,6 +95,24 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
         else:
             monkeypatch.setenv(name, value)
     return folder
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    """A repository with one commit by Ada, of one file, in a folder with a blank in its name."""
+    root = write(tmp_path / "My Repo", {"a.txt": "one\n"})
+    git(root, "init", "-q", "-b", "main")
+    git(root, "add", ".")
+    git(root, "commit", "-q", "-m", "Begin\n\nWhy it began.\nSecond line.")
+    return root
+
+
+@pytest.fixture
+def harbour(home: Path, tmp_path: Path) -> Path:
+    """A small repository that questions are asked about."""
+    root = write(tmp_path / "harbour", HARBOUR)
+    commit(root)
+    return root
 
 
 @pytest.fixture(autouse=True)

@@ -4,53 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import os
-import subprocess
 import time
 from pathlib import Path
 
 import pytest
+from tests.command import AS_ADA, git
 
 from clew.adapters.git import Change, Git, NoRepository, find_repository
 from clew.errors import NotFound, OverBudget
 
-ENVIRON = {
-    "PATH": os.environ["PATH"],
-    "HOME": "/nonexistent",
-    "GIT_CONFIG_NOSYSTEM": "1",
-    "GIT_AUTHOR_NAME": "Ada",
-    "GIT_AUTHOR_EMAIL": "ada@example.com",
-    "GIT_COMMITTER_NAME": "Ada",
-    "GIT_COMMITTER_EMAIL": "ada@example.com",
-    "GIT_AUTHOR_DATE": "2026-01-02T03:04:05+01:00",
-    "GIT_COMMITTER_DATE": "2026-01-02T03:04:05+01:00",
-}
-
-
-def git(folder: Path, *arguments: str, ok: bool = True) -> str:
-    done = subprocess.run(["git", *arguments], cwd=folder, env=ENVIRON, capture_output=True, check=False)
-    assert not ok or done.returncode == 0, done.stderr
-    return os.fsdecode(done.stdout).strip()
-
-
-@pytest.fixture
-def repo(tmp_path: Path) -> Path:
-    root = tmp_path / "repo"
-    root.mkdir()
-    git(root, "init", "-q", "-b", "main")
-    (root / "a.txt").write_text("one\n", encoding="utf-8")
-    git(root, "add", ".")
-    git(root, "commit", "-q", "-m", "Begin\n\nWhy it began.\nSecond line.")
-    return root
-
 
 def opened(folder: Path, **environ: str) -> Git:
-    found = find_repository(folder, {**ENVIRON, **environ})
+    found = find_repository(folder, {**AS_ADA, **environ})
     assert isinstance(found, Git), found
     return found
 
 
 def reason(folder: Path, **environ: str) -> str:
-    found = find_repository(folder, {**ENVIRON, **environ})
+    found = find_repository(folder, {**AS_ADA, **environ})
     assert isinstance(found, NoRepository)
     return found.reason
 
@@ -68,7 +39,7 @@ def test_a_plain_folder_has_no_repository(tmp_path: Path) -> None:
 
 @pytest.mark.requirement("F-08")
 def test_without_git_there_is_a_value_and_a_sentence(repo: Path, tmp_path: Path) -> None:
-    found = find_repository(repo, {**ENVIRON, "PATH": str(tmp_path / "nothing")})
+    found = find_repository(repo, {**AS_ADA, "PATH": str(tmp_path / "nothing")})
     assert isinstance(found, NoRepository)
     assert found.reason == "no git"
     assert "not installed" in found.detail
@@ -176,7 +147,7 @@ def test_a_shallow_clone_is_told_and_has_no_root_commit(repo: Path, tmp_path: Pa
 def test_a_repository_of_somebody_else_is_a_value_with_a_way_out(repo: Path) -> None:
     os.chown(repo, 12345, 12345)
     os.chown(repo / ".git", 12345, 12345)
-    found = find_repository(repo, ENVIRON)
+    found = find_repository(repo, AS_ADA)
     assert isinstance(found, NoRepository)
     assert found.reason == "dubious"
     assert "safe.directory" in found.detail
@@ -445,7 +416,7 @@ def test_a_git_that_hangs_is_stopped(repo: Path, tmp_path: Path) -> None:
     (fake / "git").write_text("#!/bin/sh\nsleep 60\n", encoding="utf-8")
     (fake / "git").chmod(0o755)
     before = time.monotonic()
-    found = find_repository(repo, {**ENVIRON, "PATH": f"{fake}:{ENVIRON['PATH']}"}, seconds=0.3)
+    found = find_repository(repo, {**AS_ADA, "PATH": f"{fake}:{AS_ADA['PATH']}"}, seconds=0.3)
     assert isinstance(found, NoRepository)
     assert found.reason == "failed"
     assert time.monotonic() - before < 10
@@ -458,7 +429,7 @@ def test_a_git_that_is_too_old_is_told(repo: Path, tmp_path: Path) -> None:
         "#!/bin/sh\necho 'unknown option: --config-env=core.askPass=X' >&2\nexit 129\n", encoding="utf-8"
     )
     (fake / "git").chmod(0o755)
-    assert reason(repo, PATH=f"{fake}:{ENVIRON['PATH']}") == "too old"
+    assert reason(repo, PATH=f"{fake}:{AS_ADA['PATH']}") == "too old"
 
 
 def test_a_broken_repository_is_a_value(repo: Path) -> None:

@@ -2,48 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
+from tests.command import AS_ADA, git
 
 from clew.adapters.git import find_repository
 from clew.adapters.sources.git_state import GitState
 from clew.core.context.fragment import Fragment
 
-ENVIRON = {
-    "PATH": os.environ["PATH"],
-    "HOME": "/nonexistent",
-    "GIT_CONFIG_NOSYSTEM": "1",
-    "GIT_AUTHOR_NAME": "Ada",
-    "GIT_AUTHOR_EMAIL": "ada@example.com",
-    "GIT_COMMITTER_NAME": "Ada",
-    "GIT_COMMITTER_EMAIL": "ada@example.com",
-    "GIT_AUTHOR_DATE": "2026-01-02T03:04:05+01:00",
-}
-
-
-def git(folder: Path, *arguments: str) -> str:
-    done = subprocess.run(["git", *arguments], cwd=folder, env=ENVIRON, capture_output=True, check=True)
-    return os.fsdecode(done.stdout).strip()
-
-
-@pytest.fixture
-def repo(tmp_path: Path) -> Path:
-    root = tmp_path / "repo"
-    root.mkdir()
-    git(root, "init", "-q", "-b", "main")
-    (root / "a.txt").write_text("one\n", encoding="utf-8")
-    git(root, "add", ".")
-    git(root, "commit", "-q", "-m", "Begin\n\nWhy it began.")
-    return root
-
 
 def collected(
     folder: Path, *, wants_diff: bool = False, diff_bytes: int = 32_000, weight: int = 60
 ) -> dict[str, Fragment]:
-    found = find_repository(folder, ENVIRON)
+    found = find_repository(folder, AS_ADA)
     source = GitState(found, wants_diff=wants_diff, diff_bytes=diff_bytes, weight=weight)
     return {fragment.ref: fragment for fragment in source.collect("question")}
 
@@ -59,7 +31,7 @@ def test_branch_status_and_last_commit_are_anchors_with_a_fact_each(repo: Path) 
         "git:last-commit": f"last commit {commit} of 2026-01-02: Begin, by Ada",
     }
     assert all(fragment.anchor and fragment.weight == 61 and fragment.source == "git" for fragment in found.values())
-    assert found["git:last-commit"].text.endswith("Begin, by Ada\nWhy it began.\nfiles: a.txt")
+    assert found["git:last-commit"].text.endswith("Begin, by Ada\nWhy it began.\nSecond line.\nfiles: a.txt")
 
 
 def test_changes_are_counted_and_listed(repo: Path) -> None:
@@ -156,7 +128,7 @@ def test_messages_cannot_break_their_line_or_steer_a_terminal(repo: Path) -> Non
 @pytest.mark.requirement("F-08")
 def test_without_git_or_repository_there_is_nothing_and_the_first_says_why(repo: Path, tmp_path: Path) -> None:
     assert collected(tmp_path) == {}
-    source = GitState(find_repository(repo, {**ENVIRON, "PATH": str(tmp_path)}))
+    source = GitState(find_repository(repo, {**AS_ADA, "PATH": str(tmp_path)}))
     assert source.collect("question") == ()
     assert "git is not installed" in source.notice
-    assert GitState(find_repository(tmp_path, ENVIRON)).notice == ""
+    assert GitState(find_repository(tmp_path, AS_ADA)).notice == ""

@@ -5,31 +5,17 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.command import AS_ADA, git
 
 from clew.adapters.git import find_repository
 from clew.adapters.home import Home
 from clew.adapters.workspace import Collision, Workspace, normal_remote, remember, resolve
 from clew.errors import ConfigError, NotFound
-
-ENVIRON = {
-    "PATH": os.environ["PATH"],
-    "HOME": "/nonexistent",
-    "GIT_CONFIG_NOSYSTEM": "1",
-    "GIT_AUTHOR_NAME": "Ada",
-    "GIT_AUTHOR_EMAIL": "ada@example.com",
-    "GIT_COMMITTER_NAME": "Ada",
-    "GIT_COMMITTER_EMAIL": "ada@example.com",
-}
-
-
-def git(folder: Path, *arguments: str) -> None:
-    subprocess.run(["git", *arguments], cwd=folder, env=ENVIRON, capture_output=True, check=True)
 
 
 @pytest.fixture
@@ -38,17 +24,8 @@ def home(tmp_path: Path) -> Home:
     return Home(folder, folder, folder, folder)
 
 
-@pytest.fixture
-def repo(tmp_path: Path) -> Path:
-    root = tmp_path / "My Repo"
-    root.mkdir()
-    git(root, "init", "-q", "-b", "main")
-    git(root, "commit", "-q", "--allow-empty", "-m", "Begin")
-    return root
-
-
-def found(folder: Path, home: Home, path: str = ENVIRON["PATH"]) -> Workspace:
-    return resolve(folder, home, find_repository(folder, {**ENVIRON, "PATH": path}))
+def found(folder: Path, home: Home, path: str = AS_ADA["PATH"]) -> Workspace:
+    return resolve(folder, home, find_repository(folder, {**AS_ADA, "PATH": path}))
 
 
 @pytest.mark.parametrize(

@@ -7,20 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.command import HARBOUR, commit, script, write
 from tests.command import clew as command
+from tests.command import script
 
 import clew
 
 QUESTION = "where does the retry wait before the next attempt?"
-
-
-@pytest.fixture
-def harbour(home: Path, tmp_path: Path) -> Path:
-    """A small repository."""
-    root = write(tmp_path / "harbour", HARBOUR)
-    commit(root)
-    return root
 
 
 @pytest.mark.requirement("F-04")
