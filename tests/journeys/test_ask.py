@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import resource
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -258,6 +260,45 @@ def test_ctrl_c_keeps_what_came(harbour: Path) -> None:
     assert out.startswith(b" half,") and out.endswith(b"\n")
     assert b"what came so far was kept" in err and b"Traceback" not in err
     assert "First half, \n[cut off]" in clew("history", "show", "1", cwd=harbour).out
+
+
+@pytest.mark.requirement("P-14", "F-01")
+def test_a_termination_keeps_what_came_and_ends_with_143(harbour: Path) -> None:
+    with serving() as server:
+        server.turns = [Turn(pieces=("First half, ", "second half."), fault="hang-in")]
+        env = {"OPENAI_BASE_URL": f"{server.url}/v1", "OPENAI_API_KEY": "sk-test", "CLEW_MODEL": "openai:gpt-5-mini"}
+        child = subprocess.Popen(
+            [*ARGV, "ask", "why does src/retry.py fail?"], cwd=harbour, env=environ(env), stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
+        )  # fmt: skip
+        assert child.stdout is not None
+        assert child.stdout.read(5) == b"First"
+        child.terminate()
+        out, err = child.communicate(timeout=60)
+        assert server.gone.wait(30), "the connection was left open"
+    assert child.returncode == 143
+    assert out.startswith(b" half,") and out.endswith(b"\n")
+    assert b"what came so far was kept" in err and b"Traceback" not in err
+    assert "First half, \n[cut off]" in clew("history", "show", "1", cwd=harbour).out
+
+
+@pytest.mark.requirement("P-14", "F-01")
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_before_any_text_ends_with_its_status_and_keeps_nothing(
+    harbour: Path, number: signal.Signals, status: int
+) -> None:
+    child = subprocess.Popen(
+        [*ARGV, "ask", "what breaks?"], cwd=harbour, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert child.stderr is not None
+    # It says so while it waits for a pipe that nobody writes to: there the signal finds it.
+    assert b"waiting for standard input" in child.stderr.readline()
+    child.send_signal(number)
+    out, err = child.communicate(timeout=60)
+    assert (child.returncode, out) == (status, b"")
+    assert err.strip() == b"interrupted"
+    assert clew("history", "--json", cwd=harbour).json["exchanges"] == []
 
 
 @pytest.mark.requirement("P-14", "F-08")
@@ -622,6 +663,69 @@ def test_a_damaged_index_and_a_damaged_history_are_made_anew(harbour: Path, home
     (home / "clew" / "history.db").write_bytes(b"no database at all")
     found = clew("ask", QUESTION, cwd=harbour)
     assert found.status == 0 and "damaged" in found.err
+
+
+@pytest.mark.requirement("F-08")
+def test_a_history_of_a_newer_version_is_left_alone_and_the_question_answered_without_it(
+    harbour: Path, home: Path
+) -> None:
+    expected = clew("ask", QUESTION, cwd=harbour).out
+    history = home / "clew" / "history.db"
+    with contextlib.closing(sqlite3.connect(history)) as connection:
+        connection.execute("pragma user_version = 99")
+        connection.commit()
+    before = {path.name: path.read_bytes() for path in history.parent.glob("history*")}
+    for command in ("ask", "context"):
+        found = clew(command, QUESTION, cwd=harbour)
+        assert found.status == 0 and (command == "context" or found.out == expected)
+        (note,) = [line for line in found.err.splitlines() if "format 99" in line]
+        assert note.startswith("note: asked without earlier exchanges, and not kept: ")
+        assert note.endswith("; upgrade clew, or set CLEW_HOME to another folder")
+    chinese = clew("ask", QUESTION, cwd=harbour, env={"LC_ALL": "zh_CN.UTF-8"})
+    assert "说明：此次提问不带入之前的问答，也不会保存：" in chinese.err and "请升级 clew" in chinese.err
+    for arguments in (("history",), ("history", "clear", "--yes"), ("open", "exchange:1")):
+        refused = clew(*arguments, cwd=harbour)
+        assert (refused.status, refused.out) == (1, "")
+        assert "has format 99" in refused.err and "hint: upgrade clew" in refused.err
+    assert {path.name: path.read_bytes() for path in history.parent.glob("history*")} == before
+
+
+@pytest.mark.requirement("F-08")
+def test_an_exchange_that_is_damaged_on_the_disk_enters_no_prompt_and_is_named(harbour: Path, home: Path) -> None:
+    exchange(harbour, "does the timeout change the retry?", "Yes: zinnober is the limit.", thread="left")
+    assert "zinnober" in prompt(harbour, "and why is that so?", thread="left")
+    with contextlib.closing(sqlite3.connect(home / "clew" / "history.db")) as connection:
+        connection.execute("update exchange set answer = replace(answer, 'is the', 'is not the')")
+        connection.commit()
+    env = {"CLEW_THREAD": "left"}
+    found = clew("context", "and why is that so?", cwd=harbour, env=env)
+    assert "zinnober" not in found.out and "note: exchange:1 is not what was kept" in found.err
+    for arguments in (("history",), ("history", "show", "1"), ("open", "exchange:1")):
+        shown = clew(*arguments, cwd=harbour, env=env)
+        assert shown.status == 0 and shown.err.count("exchange:1 is not what was kept") == 1, arguments
+    assert clew("history", "remove", "1", cwd=harbour, env=env).status == 0
+
+
+WEAK = (
+    "which Kubernetes operator scales the Redis replicas of production, and how long does that take?",
+    "where does the PDF exporter embed fonts, images, colour profiles and long captions?",
+    "how does the CSS grid of the landing page collapse on a small screen when the service runs?",
+)
+"""About nothing that is in Clew's own adapters, in words of which some are."""
+
+
+@pytest.mark.requirement("P-06", "P-15")
+def test_who_asks_for_passages_gets_the_nearest_ones_although_nothing_matches(home: Path, tmp_path: Path) -> None:
+    root = tmp_path / "adapters"
+    ours = Path(__file__).parents[2] / "src" / "clew" / "adapters"
+    shutil.copytree(ours, root, ignore=shutil.ignore_patterns("__pycache__"))
+    commit(root)
+    told = [question for question in WEAK if "Nothing in this folder" in clew("ask", question, cwd=root).out]
+    assert told, "each of these has a match by now: choose others"
+    for question in told:
+        asked = clew("ask", "--mode", "rich", question, cwd=root)
+        assert asked.status == 0 and quoted(asked.out, root), asked.out
+        assert asked.err.startswith("context: rich")
 
 
 @pytest.mark.requirement("P-01")

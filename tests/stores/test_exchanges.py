@@ -145,6 +145,111 @@ def test_a_store_of_a_newer_version_is_refused_and_left_as_it_is(path):
     assert [file.name for file in path.parent.iterdir() if "damaged" in file.name] == []
 
 
+@pytest.mark.requirement("F-08")
+def test_opening_a_newer_store_writes_nothing_not_even_what_its_writer_left_in_the_log(path):
+    with ExchangeStore(path) as store:
+        add(store, "settled")
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute(f"pragma user_version = {FORMAT + 1}")
+    connection.execute("pragma wal_checkpoint(truncate)")
+    connection.execute("update exchange set question = 'in the log'")
+    kept = {file.name: file.read_bytes() for file in path.parent.iterdir()}
+    connection.close()
+    # As a process that was killed leaves them.
+    for name, content in kept.items():
+        path.with_name(name).write_bytes(content)
+    with pytest.raises(StoreTooNew):
+        ExchangeStore(path)
+    assert {file.name: file.read_bytes() for file in path.parent.iterdir()} == kept
+    assert len(kept["exchanges.db-wal"]) > 0
+
+
+FIRST = """
+create table exchange (
+    id integer primary key autoincrement, workspace text not null, thread text not null, question text not null,
+    answer text not null, mode text not null, at text not null, refs text not null, anchor integer not null,
+    removed integer not null default 0
+) strict;
+create index exchange_by_thread on exchange (workspace, thread, id);
+create index exchange_by_anchor on exchange (workspace, thread, id) where anchor = 1;
+pragma user_version = 1;
+"""
+"""The tables of format 1."""
+
+
+def older(path: Path, count: int = 3) -> Path:
+    """A file of format 1 with `count` exchanges."""
+    path.parent.mkdir(parents=True)
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("pragma journal_mode = wal")
+        connection.executescript(FIRST)
+        connection.executemany(
+            "insert into exchange (workspace, thread, question, answer, mode, at, refs, anchor) "
+            "values ('w', 't1', ?, '因为 kept', 'rich', ?, '[\"a.py:1\"]', 1)",
+            ((f"old {number}", AT) for number in range(count)),
+        )
+        connection.commit()
+    path.chmod(0o600)
+    return path
+
+
+@pytest.mark.requirement("F-08")
+def test_a_store_of_the_first_format_is_copied_and_then_read_like_any_other(path):
+    with contextlib.closing(sqlite3.connect(older(path))) as connection:
+        before = connection.execute("select * from exchange").fetchall()
+    with ExchangeStore(path) as store:
+        assert questions(store.list("w")) == ["old 0", "old 1", "old 2"]
+        assert (
+            store.last("w", "t1", 9) == store.anchored("w", "t1") == tuple(
+                Exchange(number + 1, f"old {number}", "因为 kept", "rich", AT, ("a.py:1",), anchor=True)
+                for number in range(3)
+            )
+        )  # fmt: skip
+        assert add(store, "new").id == 4
+        assert store.notices == []
+    copy = path.with_name("exchanges.db.format-1")
+    assert stat.S_IMODE(copy.stat().st_mode) == 0o600
+    with contextlib.closing(sqlite3.connect(copy)) as connection:
+        assert connection.execute("pragma user_version").fetchone() == (1,)
+        assert connection.execute("select * from exchange").fetchall() == before
+    written = copy.read_bytes()
+    with ExchangeStore(path) as store:
+        assert questions(store.last("w", "t1", 1)) == ["new"]
+    assert copy.read_bytes() == written
+    assert sorted(file.name for file in path.parent.iterdir()) == ["exchanges.db", "exchanges.db.format-1"]
+
+
+@pytest.mark.requirement("F-08", "P-05")
+def test_what_is_deleted_for_good_leaves_the_copy_as_well(path):
+    with ExchangeStore(older(path)) as store:
+        assert store.remove("w", [2]) == 1
+    assert not any(b"old 1" in file.read_bytes() for file in path.parent.iterdir())
+    assert [file.name for file in path.parent.iterdir()] == ["exchanges.db"]
+
+
+@pytest.mark.requirement("F-08")
+def test_where_no_copy_can_be_made_the_older_file_is_left_as_it_is(path):
+    older(path)
+    path.with_name("exchanges.db.format-1").mkdir()
+    before = path.read_bytes()
+    with pytest.raises(StoreError):
+        ExchangeStore(path)
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("pragma user_version").fetchone() == (1,)
+        assert len(connection.execute("select * from exchange").fetchall()) == 3
+    assert len(before) == len(path.read_bytes())
+
+
+def test_processes_that_bring_an_older_file_up_to_date_at_once_lose_nothing(path):
+    older(path, 500)
+    writers = [writer(path, f"t{number}", 3) for number in (7, 8, 9)]
+    for process in writers:
+        process.communicate(timeout=120)
+        assert process.returncode == 0
+    with ExchangeStore(path) as store:
+        assert len(store.list("w")) == 509 and store.notices == []
+
+
 # ---------------------------------------------------------------------- damage
 
 
@@ -197,7 +302,30 @@ def test_a_row_with_damaged_text_takes_no_other_with_it(path):
     with ExchangeStore(path) as store:
         assert questions(store.list("w")) == ["one", "two", "three"]
         assert (store.list("w")[1].answer, store.list("w")[1].refs) == ("a\ufffd", ())
-        assert store.notices == []
+        assert questions(store.last("w", "t1", 5)) == ["one", "three"]
+        assert [notice.split()[0] for notice in store.notices] == ["exchange:2"]
+
+
+@pytest.mark.requirement("F-08")
+@pytest.mark.parametrize(
+    "damage", ["question = 'twa'", "answer = ''", "anchor = 0", "refs = '[]'", "thread = 't1', at = 'x'", "digest = ''"]
+)
+def test_a_row_that_is_still_text_but_not_what_was_kept_enters_no_prompt(path, damage):
+    with ExchangeStore(path) as store:
+        for question in ("one", "two", "three"):
+            add(store, question, anchor=True)
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"update exchange set {damage} where id = 2")
+        connection.commit()
+    with ExchangeStore(path) as store:
+        assert questions(store.last("w", "t1", 5)) == ["one", "three"]
+        assert questions(store.anchored("w", "t1")) == ["one", "three"]
+        assert len(store.list("w")) == 3
+        (notice,) = store.notices
+        assert notice.startswith("exchange:2 ") and "`clew history remove 2`" in notice
+        assert store.remove("w", [2]) == 1
+    with ExchangeStore(path) as store:
+        assert questions(store.list("w")) == ["one", "three"] and store.notices == []
 
 
 def test_a_new_file_of_another_process_is_not_moved_aside(path):
@@ -271,11 +399,11 @@ def test_reading_goes_on_while_another_process_writes(path):
         add(store, "before")
         other = sqlite3.connect(path, isolation_level=None)
         other.execute("begin immediate")
-        other.execute("update exchange set question = 'changed'")
+        other.execute("delete from exchange")
         assert questions(store.last("w", "t1", 5)) == ["before"]
         other.execute("commit")
         other.close()
-        assert questions(store.last("w", "t1", 5)) == ["changed"]
+        assert questions(store.last("w", "t1", 5)) == []
 
 
 WRITER = """

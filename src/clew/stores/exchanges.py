@@ -3,10 +3,15 @@
 A thread is what one terminal speaks in: two terminals that pass different thread ids never see each other's
 exchanges. The file is in WAL mode, so that reading goes on while another process writes. A file that is no database
 any more is moved aside, never deleted, and `notices` says where it went.
+
+Each row carries a digest of what it holds. A row whose text is not what was written is still listed, so that its owner
+can look at it and delete it, but enters no prompt, and `notices` names it. A file of an older format is brought to
+this one after a copy of it was put beside it; the copy goes when something is deleted for good.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sqlite3
@@ -21,8 +26,8 @@ from typing import Final, Self, TypeVar
 from clew.core.context.fragment import Exchange
 from clew.errors import StoreBusy, StoreError, StoreTooNew
 
-FORMAT: Final = 1
-"""Number of the file's format, kept in `user_version`."""
+FORMAT: Final = 2
+"""Number of the file's format, kept in `user_version`. 1: rows without digests."""
 BUSY_SECONDS: Final = 5.0
 
 _SCHEMA: Final = """
@@ -36,15 +41,18 @@ create table exchange (
     at text not null,
     refs text not null,
     anchor integer not null,
-    removed integer not null default 0
+    removed integer not null default 0,
+    digest text not null default ''
 ) strict;
 create index exchange_by_thread on exchange (workspace, thread, id);
 create index exchange_by_anchor on exchange (workspace, thread, id) where anchor = 1;
 """
-_COLUMNS: Final = "id, question, answer, mode, at, refs, anchor, removed"
+_COLUMNS: Final = "id, question, answer, mode, at, refs, anchor, removed, workspace, thread, digest"
+_HEADER: Final = 64
+"""Bytes of a SQLite file up to and with `user_version`, four bytes at 60, big endian."""
 _BUSY: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _DAMAGED: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
-_Row = tuple[int, str, str, str, str, str, int, int]
+_Row = tuple[int, str, str, str, str, str, int, int, str, str, str]
 _Result = TypeVar("_Result")
 
 
@@ -54,7 +62,8 @@ class ExchangeStore:
     def __init__(self, path: Path, *, busy_seconds: float = BUSY_SECONDS) -> None:
         self.path = path
         self.notices: list[str] = []
-        """What the user should know: damaged files that were moved aside."""
+        """What the user should know: damaged files that were moved aside, damaged rows."""
+        self._told_damaged: set[int] = set()
         self._busy_seconds = busy_seconds
         self._opened = (0, 0)
         self._connection = self._open()
@@ -88,26 +97,28 @@ class ExchangeStore:
         values = (_storable(workspace), _storable(thread), kept.question, kept.answer, mode, at)
 
         def insert(connection: sqlite3.Connection) -> Exchange:
+            row = (*values, json.dumps(kept.refs, ensure_ascii=False), int(anchor))
             done = connection.execute(
-                "insert into exchange (workspace, thread, question, answer, mode, at, refs, anchor) "
-                "values (?, ?, ?, ?, ?, ?, ?, ?)",
-                (*values, json.dumps(kept.refs, ensure_ascii=False), int(anchor)),
+                "insert into exchange (workspace, thread, question, answer, mode, at, refs, anchor, digest) "
+                "values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (*row, _digest(*row)),
             )
             return replace(kept, id=done.lastrowid or 0)
 
         return self._run(insert, writes=True)
 
     def last(self, workspace: str, thread: str, count: int) -> tuple[Exchange, ...]:
-        """The last `count` exchanges of a thread, oldest first."""
-        rows = self._select("workspace = ? and thread = ? order by id desc limit ?", (workspace, thread, max(count, 0)))
+        """The last `count` exchanges of a thread, oldest first, without those that are damaged."""
+        order = "workspace = ? and thread = ? order by id desc limit ?"
+        rows = self._select(order, (workspace, thread, max(count, 0)), whole=True)
         return tuple(reversed(rows))
 
     def anchored(self, workspace: str, thread: str) -> tuple[Exchange, ...]:
-        """The anchor history of a thread, oldest first."""
-        return self._select("workspace = ? and thread = ? and anchor = 1 order by id", (workspace, thread))
+        """The anchor history of a thread, oldest first, without what is damaged."""
+        return self._select("workspace = ? and thread = ? and anchor = 1 order by id", (workspace, thread), whole=True)
 
     def list(self, workspace: str, thread: str | None = None) -> tuple[Exchange, ...]:
-        """All exchanges of a workspace, or of one of its threads, oldest first."""
+        """All exchanges of a workspace, or of one of its threads, oldest first; damaged ones as they are now."""
         if thread is None:
             return self._select("workspace = ? order by id", (workspace,))
         return self._select("workspace = ? and thread = ? order by id", (workspace, thread))
@@ -138,17 +149,29 @@ class ExchangeStore:
         return count
 
     def _overwrite(self) -> None:
-        """Leave no deleted text in the write-ahead log, which outlives this process where another has the file open."""
+        """Leave no deleted text behind: in the copy of an older format, and in the write-ahead log.
+
+        The log outlives this process where another has the file open.
+        """
+        for copy in self.path.parent.glob(f"{self.path.name}.format-*"):
+            _shred(copy)
         found: tuple[int, int, int] = self._run(
             lambda connection: connection.execute("pragma wal_checkpoint(truncate)").fetchone()
         )
         if found[0]:
             self.notices.append("another process reads the history; deleted text leaves the disk when it is done")
 
-    def _select(self, where: str, values: Sequence[str | int]) -> tuple[Exchange, ...]:
+    def _select(self, where: str, values: Sequence[str | int], *, whole: bool = False) -> tuple[Exchange, ...]:
         query = f"select {_COLUMNS} from exchange where {where}"
         rows: list[_Row] = self._run(lambda connection: connection.execute(query, values).fetchall())
-        return tuple(_exchange(row) for row in rows)
+        damaged = {row[0] for row in rows if not _is_whole(row)}
+        for number in sorted(damaged - self._told_damaged):
+            self.notices.append(
+                f"exchange:{number} is not what was kept: its text is damaged, and it enters no prompt; "
+                f"`clew history remove {number}` deletes it"
+            )
+        self._told_damaged |= damaged
+        return tuple(_exchange(row) for row in rows if not (whole and row[0] in damaged))
 
     def _run(
         self, work: Callable[[sqlite3.Connection], _Result], *, writes: bool = False, again: bool = True
@@ -193,8 +216,14 @@ class ExchangeStore:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         # Created by us, not by SQLite, so that it is never readable by others.
         descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
-        self._opened = _identity(os.fstat(descriptor))
-        os.close(descriptor)
+        try:
+            self._opened = _identity(os.fstat(descriptor))
+            head = os.read(descriptor, _HEADER)
+        finally:
+            os.close(descriptor)
+        # SQLite would write beside a file of a newer version, and into it when it closes one that was left open.
+        if head.startswith(b"SQLite format 3\0"):
+            self._refuse_newer(int.from_bytes(head[60:64], "big"))
         connection = sqlite3.connect(self.path, timeout=self._busy_seconds, isolation_level=None)
         # One row with damaged text must not take all others with it.
         connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
@@ -207,23 +236,42 @@ class ExchangeStore:
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
         found = _format_of(connection)
-        if found > FORMAT:
-            raise StoreTooNew(
-                f"{self.path} has format {found}; this version knows formats up to {FORMAT}",
-                hint="upgrade clew, or set CLEW_HOME to another folder",
-            )
+        self._refuse_newer(found)
         connection.execute("pragma synchronous = full")
         connection.execute("pragma secure_delete = on")
         if found == FORMAT:
             return
         self._switch_to_wal(connection)
         connection.execute("begin immediate")
-        # Another process may have made the tables while this one waited.
-        if _format_of(connection) == 0:
+        # Another process may have made or changed the tables while this one waited.
+        found = _format_of(connection)
+        self._refuse_newer(found)
+        if found == 0:
             for statement in filter(str.strip, _SCHEMA.split(";")):
                 connection.execute(statement)
-            connection.execute(f"pragma user_version = {FORMAT}")
+        elif found < FORMAT:
+            self._copy(found)
+            _add_digests(connection)
+        connection.execute(f"pragma user_version = {FORMAT}")
         connection.execute("commit")
+
+    def _refuse_newer(self, found: int) -> None:
+        if found > FORMAT:
+            raise StoreTooNew(
+                f"{self.path} has format {found}; this version knows formats up to {FORMAT}",
+                hint="upgrade clew, or set CLEW_HOME to another folder",
+            )
+
+    def _copy(self, found: int) -> None:
+        """Put a copy of the file, as it was in format `found`, beside it; whole or not at all."""
+        target = self.path.with_name(f"{self.path.name}.format-{found}")
+        half = target.with_name(f"{target.name}.new")
+        os.close(os.open(half, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600))
+        # A connection of its own reads what was committed, while this one holds the lock that keeps writers out.
+        with closing(sqlite3.connect(self.path)) as source, closing(sqlite3.connect(half)) as copy:
+            source.backup(copy)
+            copy.execute("pragma journal_mode = delete")
+        half.replace(target)
 
     def _switch_to_wal(self, connection: sqlite3.Connection) -> None:
         """SQLite does not wait here when another process is switching too, so this does."""
@@ -269,6 +317,44 @@ def _format_of(connection: sqlite3.Connection) -> int:
         return int(cursor.fetchone()[0])
 
 
+def _add_digests(connection: sqlite3.Connection) -> None:
+    """From format 1 to 2. What a row holds now counts as what was kept."""
+    connection.execute("alter table exchange add column digest text not null default ''")
+    rows: list[_Row] = connection.execute(f"select {_COLUMNS} from exchange").fetchall()
+    connection.executemany("update exchange set digest = ? where id = ?", ((_digest_of(row), row[0]) for row in rows))
+
+
+def _digest(workspace: str, thread: str, question: str, answer: str, mode: str, at: str, refs: str, anchor: int) -> str:
+    """16 hexadecimal digits over all that a row holds but its number. Against damage, not against malice."""
+    parts = json.dumps([workspace, thread, question, answer, mode, at, refs, anchor], ensure_ascii=False)
+    return hashlib.blake2b(parts.encode("utf-8", "replace"), digest_size=8).hexdigest()
+
+
+def _digest_of(row: _Row) -> str:
+    _, question, answer, mode, at, refs, anchor, _, workspace, thread, _ = row
+    return _digest(workspace, thread, question, answer, mode, at, refs, anchor)
+
+
+def _is_whole(row: _Row) -> bool:
+    return row[-1] == _digest_of(row)
+
+
+def _shred(path: Path) -> None:
+    """Overwrite a file once and remove it. Raises StoreError."""
+    try:
+        with path.open("r+b") as file:
+            left = path.stat().st_size
+            while left > 0:
+                left -= file.write(bytes(min(left, 1 << 20)))
+            file.flush()
+            os.fsync(file.fileno())
+        path.unlink()
+    except OSError as error:
+        raise StoreError(
+            f"{path} still holds what was deleted, and cannot be removed: {error.strerror}", hint=f"remove {path}"
+        ) from error
+
+
 def _identity(status: os.stat_result) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
@@ -283,7 +369,7 @@ def _storable(text: str) -> str:
 
 
 def _exchange(row: _Row) -> Exchange:
-    number, question, answer, mode, at, refs, anchor, removed = row
+    number, question, answer, mode, at, refs, anchor, removed, *_ = row
     return Exchange(number, question, answer, mode, at, _refs(refs), bool(anchor), bool(removed))
 
 

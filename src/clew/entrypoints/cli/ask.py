@@ -21,8 +21,9 @@ from clew.core.context.fragment import Exchange
 from clew.core.context.mode import Mode
 from clew.core.ports import Model
 from clew.entrypoints.cli.progress import bar
+from clew.entrypoints.cli.stopping import stop_status
 from clew.entrypoints.cli.style import apply_color, aside, data, folded, pale
-from clew.entrypoints.cli.texts import INTERRUPTED, say
+from clew.entrypoints.cli.texts import say
 from clew.entrypoints.cli.wording import translated
 from clew.errors import ModelError, StoreError, StoreTooNew, UsageError
 from clew.services.ask import Answer, Threads, earlier, keep, stream_answer
@@ -169,10 +170,10 @@ def _history(app: App) -> Iterator[ExchangeStore | None]:
     """The history, or None, with a note, where it cannot be opened: a question needs no history."""
     try:
         store = app.exchanges()
-    except StoreTooNew:
-        raise
     except StoreError as error:
-        aside(say("note", app.language) + say("ask.not-kept", app.language, translated(str(error), app.language)))
+        language, why, hint = app.language, translated(str(error), app.language), translated(error.hint, app.language)
+        newer = isinstance(error, StoreTooNew)
+        aside(say("note", language) + say("ask.newer-history" if newer else "ask.not-kept", language, why, hint))
         yield None
         return
     with store:
@@ -287,6 +288,6 @@ def _close(
         aside(say("note", language) + say("ask.no-model", language))
     if isinstance(stopped, KeyboardInterrupt) and answer.text:
         aside(say("ask.partial", language))
-        raise click.exceptions.Exit(INTERRUPTED)
+        raise click.exceptions.Exit(stop_status(stopped))
     if stopped is not None:
         raise stopped

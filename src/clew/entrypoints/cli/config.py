@@ -14,8 +14,9 @@ import msgspec
 
 from clew.app import App
 from clew.core.text.printable import printable
-from clew.entrypoints.cli.style import apply_color, pale
+from clew.entrypoints.cli.style import apply_color, aside, pale
 from clew.entrypoints.cli.texts import say
+from clew.entrypoints.cli.wording import translated
 from clew.errors import NotFound, Refused, StoreError
 from clew.settings import PROJECT_FILES, init_file
 from clew.settings_keys import KEYS, nearest
@@ -43,7 +44,7 @@ def config(ctx: click.Context, as_json: bool) -> None:
     apply_color(app)
     loaded = app.loaded
     for notice in loaded.notices:
-        click.echo(say("note", app.language) + notice, err=True)
+        aside(say("note", app.language) + translated(notice, app.language))
     if as_json:
         rows = {name: {"value": plain(one.value), "origin": one.origin} for name, one in loaded.origins.items()}
         click.echo(json.dumps({"settings": rows, "files": list(map(str, loaded.files))}, ensure_ascii=False))

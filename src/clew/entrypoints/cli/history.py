@@ -47,10 +47,10 @@ def history(ctx: click.Context, everything: bool, anchors: bool, as_json: bool) 
     app = App.here()
     apply_color(app)
     with app.exchanges() as store:
-        _tell(app, store)
         current = _current(app, store)
         found = _by_thread(store, app.workspace.id, None if everything else current)
         others = 0 if everything else len(store.list(app.workspace.id)) - sum(map(len, found.values()))
+        _tell(app, store)
     if anchors:
         found = {name: [one for one in rows if one.anchor] for name, rows in found.items()}
     found = {name: rows for name, rows in found.items() if rows}
@@ -81,6 +81,7 @@ def show(number: int, as_json: bool) -> None:
     apply_color(app)
     with app.exchanges() as store:
         threads = _by_thread(store, app.workspace.id, None)
+        _tell(app, store)
     for name, rows in threads.items():
         for one in rows:
             if one.id == number:

@@ -6,7 +6,6 @@ import contextlib
 import errno
 import importlib
 import os
-import signal
 import sys
 from collections.abc import Sequence
 
@@ -14,7 +13,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from clew._version import __version__
-from clew.entrypoints.cli.texts import INTERRUPTED
+from clew.entrypoints.cli.stopping import heed_termination, stop_status
 from clew.errors import ClewError
 
 COMMANDS = {
@@ -122,9 +121,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     wanted = list(sys.argv[1:] if arguments is None else arguments)
     if {"-h", "--help"}.intersection(wanted):
         _choose_language()
-    # Whoever ends us politely gets what Ctrl-C gets: what came is kept, nothing half-written stays.
-    with contextlib.suppress(ValueError):
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+    heed_termination()
     status = _run(wanted)
     try:
         if sys.stdout is not None:
@@ -154,9 +151,9 @@ def _run(wanted: list[str]) -> int:
         return stop.code if isinstance(stop.code, int) else 1
     except click.exceptions.Exit as stop:
         return stop.exit_code
-    except (click.exceptions.Abort, KeyboardInterrupt):
+    except (click.exceptions.Abort, KeyboardInterrupt) as error:
         tell("", "", wanted, "Interrupted")
-        return INTERRUPTED
+        return stop_status(error)
     except click.exceptions.NoArgsIsHelpError as error:
         _choose_language()
         click.echo(error.ctx.get_help() if error.ctx else error.format_message())

@@ -12,6 +12,7 @@ from click.shell_completion import CompletionItem
 from clew.app import App
 from clew.entrypoints.cli.style import apply_color, aside, data, harmless, pale
 from clew.entrypoints.cli.texts import say
+from clew.entrypoints.cli.wording import translated
 from clew.services.references import GIT_REFERENCES, Opened, open_reference
 
 
@@ -47,6 +48,8 @@ def open_(ref: str, as_json: bool) -> None:
     if ref.strip().startswith("exchange:"):
         with app.exchanges() as store:
             exchanges = store.list(app.workspace.id)
+            for notice in store.notices:
+                aside(say("note", app.language) + translated(notice, app.language))
     opened = open_reference(ref, app.place, exchanges)
     if opened.redacted:
         aside(say("note", app.language) + say("open.redacted", app.language, opened.redacted))

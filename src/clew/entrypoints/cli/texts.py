@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-INTERRUPTED = 130
-"""Exit status after Ctrl-C, as shells have it."""
-
 TEXTS: dict[str, tuple[str, str]] = {
     # -- every command
     "error": ("error: ", "错误："),
@@ -39,6 +36,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "标准输入 {} 秒内没有内容：已忽略（用 `-` 作为 FILE 可一直等待）",
     ),
     "ask.not-kept": ("this exchange could not be kept: {}", "这次问答没有保存：{}"),
+    "ask.newer-history": (
+        "asked without earlier exchanges, and not kept: {}; {}",
+        "此次提问不带入之前的问答，也不会保存：{}；{}",
+    ),
     "ask.cache": ("cache: {}", "缓存：{}"),
     "ask.usage": ("usage: {} in ({} cached), {} out", "用量：输入 {}（缓存 {}），输出 {}"),
     "report.frame": ("instructions, question", "指令与问题"),
