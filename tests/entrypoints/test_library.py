@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,13 @@ def test_bad_arguments_raise_clew_errors(harbour: Path, arguments: dict[str, obj
         return
     with pytest.raises(clew.ClewError, match=error):
         clew.context(QUESTION, **given)
+
+
+@pytest.mark.requirement("F-04")
+@pytest.mark.parametrize("function", [clew.context, clew.ask])
+def test_an_unknown_keyword_is_named_with_those_that_there_are(harbour: Path, function: Callable[..., object]) -> None:
+    with pytest.raises(TypeError, match=r"`budget`; there are root, files, mode, max_tokens, model, earlier"):
+        function(QUESTION, root=harbour, budget=3)
 
 
 @pytest.mark.requirement("F-04")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from clew.app import App, environment
 from clew.core.context.layers import Snapshot
@@ -37,54 +37,54 @@ class Reply:
     usage: Usage | None = None
 
 
-def context(
-    question: str,
-    *,
-    root: str | os.PathLike[str] | None = None,
-    files: Sequence[str] = (),
-    mode: str | None = None,
-    max_tokens: int | None = None,
-    model: str | None = None,
-    earlier: Sequence[Exchange] = (),
-) -> Snapshot:
-    """The prompt that `clew context` prints for a question asked in the folder `root` (default: the current one).
+class Wishes(TypedDict, total=False):
+    """What may be said beside a question. What is not said comes from the settings."""
 
-    `files` go along whole; paths and patterns are relative to `root`. `mode` is `minimal`, `lean`, `rich`, or None:
-    decided by the question. `model` names whose tokens are counted. What is not given comes from the settings.
-    `earlier` are exchanges to follow up on: the history on disk is neither read nor written. The index is kept in
-    the user's cache. Raises ClewError: NotFound, ConfigError, OverBudget, Refused, StoreError.
+    root: str | os.PathLike[str] | None
+    """The folder in which the question is asked; by default the current one."""
+    files: Sequence[str]
+    """Files that go along whole; paths and patterns are relative to `root`."""
+    mode: str | None
+    """`minimal`, `lean` or `rich`; by default the question decides."""
+    max_tokens: int | None
+    """Tokens of the prompt and its answer together."""
+    model: str | None
+    """`provider:name`. Its tokens are counted, and `ask` asks it."""
+    earlier: Sequence[Exchange]
+    """Exchanges to follow up on: the history on disk is neither read nor written."""
+
+
+def context(question: str, **wishes: Unpack[Wishes]) -> Snapshot:
+    """The prompt that `clew context` prints for a question: `context("how?", root="there", max_tokens=16_000)`.
+
+    The keywords are those of `Wishes`: root, files, mode, max_tokens, model, earlier. The index is kept in the user's
+    cache. Raises ClewError: NotFound, ConfigError, OverBudget, Refused, StoreError; TypeError for another keyword.
     """
-    return _gathered(_app(root, max_tokens, model), question, files, mode, earlier).snapshot
+    return _gathered(_app(wishes), question, wishes).snapshot
 
 
-def ask(
-    question: str,
-    *,
-    root: str | os.PathLike[str] | None = None,
-    files: Sequence[str] = (),
-    mode: str | None = None,
-    max_tokens: int | None = None,
-    model: str | None = None,
-    earlier: Sequence[Exchange] = (),
-) -> Reply:
+def ask(question: str, **wishes: Unpack[Wishes]) -> Reply:
     """The answer to a question, from the model of the settings or the one named; without any, from the best passages.
 
-    Arguments as for `context`. Raises ModelError as well.
+    Keywords and errors as for `context`; raises ModelError as well.
     """
     from clew.services.ask import Answer, stream_answer
 
-    app = _app(root, max_tokens, model)
+    app = _app(wishes)
     opened = app.model()
-    gathered = _gathered(app, question, files, mode, earlier)
+    gathered = _gathered(app, question, wishes)
     answer = Answer()
     for _ in stream_answer(gathered, opened, answer, app.loaded.settings.answer_room):
         pass
     return Reply(answer.text, answer.model, answer.refs, gathered.found, gathered.snapshot, answer.usage)
 
 
-def _app(root: str | os.PathLike[str] | None, max_tokens: int | None, model: str | None) -> App:
-    given: dict[str, Any] = {"max_tokens": max_tokens, "model": model}
+def _app(wishes: Wishes) -> App:
+    for name in wishes.keys() - Wishes.__annotations__.keys():
+        raise TypeError(f"there is no keyword `{name}`; there are {', '.join(Wishes.__annotations__)}")
+    given: dict[str, Any] = {"max_tokens": wishes.get("max_tokens"), "model": wishes.get("model")}
     flags = {name: value for name, value in given.items() if value is not None}
+    root = wishes.get("root")
     if root is None:
         return App.here(flags)
     folder = Path(os.path.abspath(root))
@@ -93,8 +93,9 @@ def _app(root: str | os.PathLike[str] | None, max_tokens: int | None, model: str
     return App(environment(), folder, flags)
 
 
-def _gathered(app: App, question: str, files: Sequence[str], mode: str | None, earlier: Sequence[Exchange]) -> Gathered:
+def _gathered(app: App, question: str, wishes: Wishes) -> Gathered:
+    mode = wishes.get("mode")
     if mode is not None and mode not in _MODES:
         raise UsageError(f"there is no mode `{mode}`", hint="minimal, lean or rich")
-    wish = app.wish(question, files, None, _MODES[mode] if mode else None)
-    return gather(wish, app.place, earlier, datetime.now().astimezone())
+    wish = app.wish(question, wishes.get("files", ()), None, _MODES[mode] if mode else None)
+    return gather(wish, app.place, wishes.get("earlier", ()), datetime.now().astimezone())
