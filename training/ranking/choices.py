@@ -116,11 +116,14 @@ class Logistic:
         return x @ self.weights + self.bias
 
 
-def fit_asked(asked: Sequence[Asked], strength: float, hard: float, part: float) -> Logistic:
-    """Answered or not. A question that its own project does not answer counts `hard` times, a fragment `part`."""
-    x, y = np.array([one.x for one in asked]), np.array([one.answered for one in asked])
+def fit_asked(asked: Sequence[Asked], strength: float, hard: float, part: float, given: Array) -> Logistic:
+    """Answered or not. A question that its own project does not answer counts `hard` times, a fragment `part`.
+
+    `given` has one weight a number; where it is not 0 it stands, and the number takes no part in the fit.
+    """
+    x, y = np.array([one.x for one in asked]) * (given == 0), np.array([one.answered for one in asked])
     importance = [part if one.short else 1.0 if one.answered or one.elsewhere else hard for one in asked]
     scale = StandardScaler().fit(x)
     model = LogisticRegression(C=1 / strength, max_iter=5000).fit(scale.transform(x), y, sample_weight=importance)
     weights = model.coef_[0] / scale.scale_
-    return Logistic(weights, float(model.intercept_[0] - weights @ scale.mean_))
+    return Logistic(weights + given, float(model.intercept_[0] - weights @ scale.mean_))

@@ -15,6 +15,7 @@ from clew.core.index import change
 from clew.core.index import query as questions
 from clew.core.index.confidence import Background, Found, numbers, probability, stands_here
 from clew.core.index.kinds import Kind
+from clew.core.index.named import parse_products, product_terms, proper_terms
 from clew.core.index.passages import Passage, RankedFile, passages
 from clew.core.index.query import Concept
 from clew.core.index.rank import (
@@ -119,6 +120,12 @@ def load_background() -> Background:
 
 
 @cache
+def load_products() -> frozenset[str]:
+    """Names of products and protocols; read once a process."""
+    return parse_products(resources.files("clew").joinpath("data", "products.txt").read_text(encoding="utf-8"))
+
+
+@cache
 def load_table() -> StaticTable:
     """The static embedding table; loaded once a process."""
     return StaticTable.load()
@@ -216,6 +223,7 @@ class Finder:
             {file: len(self.index.chunks_of(file)) for file, _ in top[:3]},
             {passage.chunk for passage in shown[:_TOP_PASSAGES]}, likeness,
             bool(matched.symbols), bool(matched.paths),
+            product_terms(question, load_products()), proper_terms(question),
         )  # fmt: skip
         return numbers(found, load_background())
 

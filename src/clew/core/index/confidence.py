@@ -17,6 +17,7 @@ NUMBERS = (
     "chunk_share", "file_share", "top_share", "chunk_weight", "topic", "topic_best", "on_topic", "likeness",
     "likeness_3", "lead", "top_score", "unknown", "rarest", "rarest_unknown", "top_missing", "top_missing_rarest",
     "keys_missing", "first_file", "keys_least", "keys_most", "unknown_words", "file_topic", "file_topic_best", "size",
+    "product_unknown", "product_missing", "proper_unknown",
 )  # fmt: skip
 """Names of the numbers, in order."""
 MOST_RARE = 9.9
@@ -58,6 +59,10 @@ class Found:
     """Cosine of the question with each of the best passages."""
     defines: bool
     mentioned: bool
+    products: Set[str] = frozenset()
+    """Index terms of the products that the question names."""
+    proper: Set[str] = frozenset()
+    """Index terms of the words that it writes as names."""
 
 
 def numbers(found: Found, background: Background) -> list[float]:
@@ -123,7 +128,24 @@ def numbers(found: Found, background: Background) -> list[float]:
         sum(local) / max(len(local), 1) / 4,
         max(local, default=0.0) / 4,
         math.log1p(chunks) / 10,
+        *_names(plain, found),
     ]
+
+
+def _names(plain: Sequence[Evidence], found: Found) -> tuple[float, float, float]:
+    """Whether a product that is asked for stands nowhere, stands but not in the best passages; whether a word that is
+    written as a name stands nowhere."""
+    unknown, missing = _absent([item for item in plain if item.concept.source in found.products], found.top_chunks)
+    proper, _ = _absent([item for item in plain if item.concept.source in found.proper], found.top_chunks)
+    return unknown, missing, proper
+
+
+def _absent(items: Sequence[Evidence], top: Set[int]) -> tuple[float, float]:
+    """Whether one of the concepts stands nowhere; whether one stands somewhere and not in the best passages."""
+    nowhere = [not item.chunks and not item.paths for item in items]
+    return float(any(nowhere)), float(any(
+        not known and not top & item.chunks.keys() for item, known in zip(items, nowhere, strict=True)
+    ))  # fmt: skip
 
 
 def _local_topics(
