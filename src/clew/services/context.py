@@ -25,6 +25,7 @@ from clew.adapters.workspace import Workspace
 from clew.core.context.anchors import exchange_fragments
 from clew.core.context.assemble import assemble
 from clew.core.context.budget import Budget
+from clew.core.context.cachekey import Asking
 from clew.core.context.fragment import DEFAULT_WEIGHTS, Exchange, Fragment
 from clew.core.context.layers import Snapshot, question_frame
 from clew.core.context.mode import Decision, Evidence, Mode, asked_for, decide, explain, in_place, switched_off
@@ -36,7 +37,7 @@ from clew.errors import StoreError
 from clew.services.code_index import Freshened, Progress, freshen
 from clew.services.passages import read_lines, related_fragments
 from clew.services.relevance import Related
-from clew.services.searches import Asking, Outcome, Searches
+from clew.services.searches import Outcome, Searches
 from clew.stores.index import is_damage, remove
 
 LEAST_PROBABILITY = 0.5
@@ -163,7 +164,7 @@ def gather_from(
     """What `gather` does once the index is fresh: for any tree, also that of a commit. Raises OverBudget."""
     tree = freshened.tree
     read = read_lines(tree)
-    searches = Searches(freshened, _asking(wish, place, attached), place.searches, read)
+    searches = Searches(freshened, _asking(wish, place, attached), place.git, place.searches, read)
     related = searches.find("\n".join([wish.question, *_piped(attached)]))
     likely = bool(related.files) and related.probability >= LEAST_PROBABILITY
     evidence = Evidence(
@@ -215,8 +216,7 @@ def gather_from(
 
 def _asking(wish: Wish, place: Place, attached: Attached) -> Asking:
     return Asking(
-        root=place.workspace.root,
-        git=place.git,
+        root=str(place.workspace.root),
         question=wish.question,
         max_tokens=wish.max_tokens,
         answer=wish.answer,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any, Literal, cast
 from clew._version import __version__
 from clew.adapters.git import Git, NoRepository
 from clew.core.context import assemble
-from clew.core.context.cachekey import KeyParts, cache_key
+from clew.core.context.cachekey import Asking, KeyParts, cache_key
 from clew.core.index.kinds import Kind
 from clew.core.index.passages import Passage
 from clew.core.text.terms import query_terms
@@ -32,21 +32,6 @@ NO_CHUNK = -1
 """Ids of an index are not kept: another index of the same files has others."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """What a key holds besides the state of the index."""
-
-    root: Path
-    git: Git | NoRepository
-    question: str
-    max_tokens: int
-    answer: int
-    tokenizer: str
-    settings: Mapping[str, object]
-    mode: str
-    attached: bool
-
-
 @dataclass(slots=True)
 class Searches:
     """Finds what bears on a question, or remembers having found it. Texts of files are never kept.
@@ -56,6 +41,7 @@ class Searches:
 
     freshened: Freshened
     asking: Asking
+    git: Git | NoRepository
     path: Path | None
     """Where the cache lies; None works without."""
     read: Callable[[str], tuple[str, ...]]
@@ -64,21 +50,22 @@ class Searches:
     _finder: Finder | None = None
     _rows: dict[str, FileRow] | None = None
     _cache: SearchCache | None = None
-    _parts: dict[str, Any] = field(default_factory=dict[str, Any])
+    _parts: KeyParts | None = None
+    """Those that all searches of the question share."""
     _found: dict[str, Related] = field(default_factory=dict[str, Related])
 
     def __post_init__(self) -> None:
         # A young file may change again under the same stamp: what is found in it now must not be kept.
         if self.path is not None and not self.freshened.index.unsettled():
             self._cache = SearchCache(self.path)
-            self._parts = _parts(self.freshened, self.asking)
+            self._parts = _parts(self.freshened, self.asking, self.git)
 
     def find(self, asked: str, earlier: str = "") -> Related:
         """The files and passages for a text, with what it follows up on of earlier exchanges."""
         searched = f"{asked}\n{earlier}" if earlier else asked
-        if self._cache is None:
+        if self._cache is None or self._parts is None:
             return self._search(searched)
-        key = cache_key(KeyParts(searched=searched, exchanges=earlier, **self._parts))
+        key = cache_key(replace(self._parts, searched=searched, exchanges=earlier))
         kept = self._cache.get(key)
         related = _restored(searched, kept) if kept is not None else None
         if self.outcome != "miss":
@@ -111,30 +98,22 @@ class Searches:
         return self._finder.find(searched)
 
 
-def _parts(freshened: Freshened, asking: Asking) -> dict[str, Any]:
-    """All parts of the key but those of one search."""
-    git, words = asking.git, _words()
-    return {
-        "root": str(asking.root),
-        "branch": freshened.branch,
-        "head": freshened.index.head(),
-        "git_index": (git.index_digest() or "") if isinstance(git, Git) else "",
-        "files": freshened.refreshed.digest,
-        "question": asking.question,
-        "memory": NO_MEMORY,
-        "max_tokens": asking.max_tokens,
-        "answer": asking.answer,
-        "tokenizer": asking.tokenizer,
-        "settings": asking.settings,
-        "mode": asking.mode,
-        "attached": asking.attached,
-        "assembler": assemble.VERSION,
-        "ranking": words["ranking.json"],
-        "embedding": words["static/table.json"],
-        "words": {name: digest for name, digest in words.items() if name.endswith(".tsv")},
-        "index": f"{index.FORMAT}:{VARIANT}",
-        "program": __version__,
-    }
+def _parts(freshened: Freshened, asking: Asking, git: Git | NoRepository) -> KeyParts:
+    words = _words()
+    return KeyParts(
+        asking=asking,
+        branch=freshened.branch,
+        head=freshened.index.head(),
+        git_index=(git.index_digest() or "") if isinstance(git, Git) else "",
+        files=freshened.refreshed.digest,
+        memory=NO_MEMORY,
+        assembler=assemble.VERSION,
+        ranking=words["ranking.json"],
+        embedding=words["static/table.json"],
+        words={name: digest for name, digest in words.items() if name.endswith(".tsv")},
+        index=f"{index.FORMAT}:{VARIANT}",
+        program=__version__,
+    )
 
 
 @cache

@@ -13,30 +13,12 @@ VERSION: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
-class KeyParts:
-    """What a kept search depends on (P-09). Two searches with one part different never share a key.
-
-    Some parts cannot change the outcome of today's search, such as the budget; they are here so that it may depend on
-    them one day without a ghost.
-    """
+class Asking:
+    """What was asked, and how it is to be treated."""
 
     root: str
     """Folder of the workspace."""
-    branch: str
-    head: str
-    """Commit, with what bounds the history that can be seen from it."""
-    git_index: str
-    """Digest of git's index file; empty without one."""
-    files: str
-    """Digest over path, size, mtime, ctime and inode of every file."""
-    searched: str
-    """The text that is searched for."""
     question: str
-    exchanges: str
-    """What the search took from earlier exchanges, word for word; empty where it took nothing. Whatever else they say
-    does not reach a search: it stands in the prompt, which is assembled afresh each time."""
-    memory: str
-    """State of the notes that may enter the context."""
     max_tokens: int
     answer: int
     """Tokens kept free for the answer."""
@@ -47,6 +29,26 @@ class KeyParts:
     """Mode that the user asked for; `auto` where the question decides."""
     attached: bool
     """Something was attached, which decides the mode."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyParts:
+    """What a kept search depends on (P-09). Two searches with one part different never share a key.
+
+    Some parts cannot change the outcome of today's search, such as the budget; they are here so that it may depend on
+    them one day without a ghost.
+    """
+
+    asking: Asking
+    branch: str
+    head: str
+    """Commit, with what bounds the history that can be seen from it."""
+    git_index: str
+    """Digest of git's index file; empty without one."""
+    files: str
+    """Digest over path, size, mtime, ctime and inode of every file."""
+    memory: str
+    """State of the notes that may enter the context."""
     assembler: int
     """VERSION of the assembler."""
     ranking: str
@@ -59,6 +61,11 @@ class KeyParts:
     """Formats of the index and of what shapes its rows."""
     program: str
     """Version of Clew."""
+    searched: str = ""
+    """The text that is searched for."""
+    exchanges: str = ""
+    """What the search took from earlier exchanges, word for word; empty where it took nothing. Whatever else they say
+    does not reach a search: it stands in the prompt, which is assembled afresh each time."""
 
 
 def cache_key(parts: KeyParts) -> str:
