@@ -15,7 +15,6 @@ from clew.core.context.anchors import (
     exchange_fragment,
     exchange_fragments,
     is_anchor,
-    kept_refs,
     paths_in,
     shorten,
     window,
@@ -161,8 +160,3 @@ def test_the_line_of_an_exchange_names_day_question_and_error_on_one_line():
     line = anchor_line(exchange(9, "why\nis it\tslow", "raised TimeoutError: 30 s\nthere"))
     assert line == "exchange:9 (2026-03-01) why is it slow [TimeoutError: 30 s]"
     assert anchor_line(exchange(9, "why KeyError: 1", at="")) == "exchange:9 why KeyError: 1"
-
-
-def test_references_of_exchanges_come_latest_first():
-    made = [exchange(1, refs=("a.py:1", "b.py")), exchange(2, refs=("b.py", "c.py"))]
-    assert kept_refs(made) == ("b.py", "c.py", "a.py:1")

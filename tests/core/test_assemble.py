@@ -30,9 +30,6 @@ class Letters:
     def count(self, text: str) -> int:
         return len(text)
 
-    def cut(self, text: str, limit: int) -> str:
-        return text[:limit]
-
 
 BARE = Frame(recent="", context="", question="")
 ROOMY = Budget(100_000, 1_000, Letters())

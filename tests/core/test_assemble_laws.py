@@ -31,9 +31,6 @@ class Letters:
     def count(self, text: str) -> int:
         return len(text)
 
-    def cut(self, text: str, limit: int) -> str:
-        return text[:limit]
-
 
 class Runs(Letters):
     """One token for each run of one character, which no sum of parts predicts, and a fee for each fence in a text."""

@@ -8,9 +8,6 @@ from hypothesis import strategies as st
 
 from clew.core.text.terms import (
     content_runs,
-    han_runs,
-    han_share,
-    is_han,
     path_terms,
     query_terms,
     stem,
@@ -95,7 +92,6 @@ def test_no_text_breaks_the_analyser(text: str) -> None:
         assert term and not any(char.isspace() for char in term)
     path_terms(text)
     query_terms(text)
-    assert 0.0 <= han_share(text) <= 1.0
 
 
 @given(WORDS)
@@ -132,14 +128,6 @@ def test_han_terms_are_every_character_and_every_pair(run: str) -> None:
     found = terms(run)
     assert found[::2] == list(run)
     assert found[1::2] == [run[at : at + 2] for at in range(len(run) - 1)]
-
-
-def test_han_is_told_from_everything_else() -> None:
-    assert all(map(is_han, "汉字〇々"))
-    assert not any(map(is_han, ["a", "か", "한", "。", "", "汉字"]))
-    assert han_share("") == 0.0
-    assert han_share("汉 字 ab") == 0.5
-    assert han_runs("用 max 限制,重试") == ["用", "限制", "重试"]
 
 
 @pytest.mark.requirement("P-03")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from clew.core.text.tokens import Estimate, cut, estimate
+from clew.core.text.tokens import Estimate, estimate
 
 TEXTS = st.one_of(
     st.text(max_size=300),
@@ -23,30 +23,9 @@ def test_appending_text_never_lowers_the_estimate(head: str, tail: str) -> None:
     assert estimate(head) <= estimate(head + tail)
 
 
-@pytest.mark.requirement("P-07")
-@given(TEXTS, st.integers(min_value=-1, max_value=200))
-def test_a_cut_is_the_longest_prefix_that_fits(text: str, limit: int) -> None:
-    kept = cut(text, limit)
-    assert text.startswith(kept)
-    assert estimate(kept) <= max(limit, 0)
-    if len(kept) < len(text):
-        assert limit <= 0 or estimate(text[: len(kept) + 1]) > limit
-
-
-@pytest.mark.parametrize(
-    "line", ["def f(self, name: str) -> None:\n    return name\n", "很长的一行没有空格", "a b  c\n\n", "x" * 40]
-)
-def test_a_cut_in_a_long_text_is_the_longest_prefix_that_fits(line: str) -> None:
-    text = line * 4000
-    limit = estimate(text) * 2 // 3
-    kept = cut(text, limit)
-    assert estimate(kept) <= limit < estimate(text[: len(kept) + 1])
-
-
 def test_an_empty_text_has_no_tokens() -> None:
     assert estimate("") == 0
     assert Estimate().count("") == 0
-    assert Estimate().cut("word", 0) == ""
 
 
 @pytest.mark.requirement("P-07")

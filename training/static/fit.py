@@ -104,11 +104,11 @@ def pack(segmenter: Segmenter, rows: Array, texts: Sequence[str]) -> StaticTable
     scales = (np.abs(rows).max(1) / 127 + 1e-12).astype(np.float16)
     scales = np.maximum(scales, np.float16(6e-8)).astype(np.float32)
     quantised = np.clip(np.round(rows / scales[:, None]), -127, 127).astype(np.int8)
-    plain = StaticTable(segmenter, quantised, scales, np.zeros((2, rows.shape[1]), np.float32), "")
+    plain = StaticTable(segmenter, quantised, scales, np.zeros((2, rows.shape[1]), np.float32))
     encoded = plain.encode(texts)
     chinese = np.array([is_chinese(text) for text in texts])
     means = np.stack([encoded[~chinese].mean(0), encoded[chinese].mean(0)]).astype(np.float32)
-    return StaticTable(segmenter, quantised, scales, means, "")
+    return StaticTable(segmenter, quantised, scales, means)
 
 
 def save(table: StaticTable, folder: Path, facts: dict[str, Any]) -> str:

@@ -9,7 +9,6 @@ numpy is imported on first use of a table, not with this module.
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
@@ -27,7 +26,7 @@ WORD_START = "▁"
 """Stands before pieces that begin a word written with letters, as in SentencePiece."""
 
 TABLE_FILES = ("vectors.npy", "scales.npy", "scores.npy", "means.npy", "pieces.txt", "simplified.txt")
-"""The files of a table beside table.json; their digest is the fingerprint."""
+"""The files of a table beside table.json; table.json holds their digest."""
 
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _WORD = re.compile(f"[a-z\u00df-\u024f0-9]+|[{_HAN}]+")
@@ -135,7 +134,6 @@ class StaticTable:
     vectors: NDArray[np.int8]
     scales: Floats
     means: Floats
-    fingerprint: str
 
     @classmethod
     def load(cls) -> StaticTable:
@@ -148,19 +146,12 @@ class StaticTable:
                 arrays[name] = np.load(folder / f"{name}.npy", mmap_mode="r" if name == "vectors" else None)
             pieces = (folder / "pieces.txt").read_text(encoding="utf-8").split("\n")
             traditional, simplified = (folder / "simplified.txt").read_text(encoding="utf-8").split("\n")[:2]
-            facts = json.loads((folder / "table.json").read_text(encoding="utf-8"))
         segmenter = Segmenter(
             pieces,
             arrays["scores"].astype(np.float64).tolist(),
             dict(zip(map(ord, traditional), map(ord, simplified), strict=True)),
         )
-        return cls(
-            segmenter,
-            arrays["vectors"],
-            arrays["scales"].astype(np.float32),
-            arrays["means"],
-            facts["fingerprint"],
-        )
+        return cls(segmenter, arrays["vectors"], arrays["scales"].astype(np.float32), arrays["means"])
 
     @property
     def dimensions(self) -> int:

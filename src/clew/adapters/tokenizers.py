@@ -51,29 +51,6 @@ class Vocabulary:
             return len(self._encode(text))
         return sum(len(self._encode(text[at : at + _PIECE])) for at in range(0, len(text), _PIECE))
 
-    def cut(self, text: str, limit: int) -> str:
-        """Return a prefix of at most `limit` tokens that ends at a character, as long as the tokens of `text` allow."""
-        room = max(limit, 0)
-        for at in range(0, len(text), _PIECE):
-            piece = text[at : at + _PIECE]
-            # No token stands for more than about 128 characters: a small limit needs no long text encoded.
-            head = piece[: 128 * room + 128]
-            tokens = self._encode(head)
-            if len(tokens) <= room and len(head) < len(piece):
-                tokens = self._encode(piece)
-            if len(tokens) > room:
-                return text[: at + self._fitting(piece, tokens[:room])]
-            room -= len(tokens)
-        return text
-
-    def _fitting(self, piece: str, tokens: list[int]) -> int:
-        """Return how many characters of `piece` its first `tokens` cover, a started character not counted."""
-        length = len(bytes(self._bpe.decode_bytes(tokens)).decode("utf-8", errors="ignore"))
-        # The tokens of a prefix need not be the first tokens of the whole: step back until they fit.
-        while length and len(self._encode(piece[:length])) > len(tokens):
-            length -= 1
-        return length
-
     def _encode(self, text: str) -> list[int]:
         try:
             return self._bpe.encode_ordinary(text)

@@ -47,10 +47,6 @@ class Tokenizer(Protocol):
         """Number of tokens; special tokens count as the plain text that they are."""
         ...
 
-    def cut(self, text: str, limit: int) -> str:
-        """The longest prefix of at most `limit` tokens that ends at a character."""
-        ...
-
 
 class Source(Protocol):
     """Collects fragments for a question."""

@@ -30,7 +30,7 @@ from clew.core.context.fragment import DEFAULT_WEIGHTS, Exchange, Fragment
 from clew.core.context.layers import Snapshot, question_frame
 from clew.core.context.mode import Decision, Evidence, Mode, asked_for, decide, explain, in_place, switched_off
 from clew.core.context.style import choose_style, language, sentence
-from clew.core.ports import Entry
+from clew.core.ports import Entry, Source
 from clew.core.text.printable import printable
 from clew.core.text.redact import is_secret_path
 from clew.errors import StoreError
@@ -260,15 +260,15 @@ def _assembled(
 
 def _side(wish: Wish, place: Place, searches: Searches, clock: datetime) -> list[Fragment]:
     rows = sorted(searches.rows().values(), key=lambda row: row.path)
-    listed = [Entry(row.path, row.size, row.stamp) for row in rows]
-    fragments = list(DirectoryTree(listed, weight=wish.weights.get("tree", 30)).collect(wish.question))
-    fragments += Environment(
-        place.environ, place.cwd, place.workspace.root, clock=lambda: clock, weight=wish.weights.get("environment", 10)
-    ).collect(wish.question)
-    fragments += ShellHistory(
-        place.environ, enabled=wish.shell_history, weight=wish.weights.get("shell_history", 50)
-    ).collect(wish.question)
-    return fragments
+    weight = wish.weights.get
+    sources: tuple[Source, ...] = (
+        DirectoryTree([Entry(row.path, row.size, row.stamp) for row in rows], weight=weight("tree", 30)),
+        Environment(
+            place.environ, place.cwd, place.workspace.root, clock=lambda: clock, weight=weight("environment", 10)
+        ),
+        ShellHistory(place.environ, enabled=wish.shell_history, weight=weight("shell_history", 50)),
+    )
+    return [fragment for source in sources for fragment in source.collect(wish.question)]
 
 
 def _side_asked(wish: Wish, decision: Decision) -> frozenset[str]:

@@ -112,8 +112,6 @@ class WatchedTree:
         self.tree = tree
         self._root = f"{os.path.realpath(tree.root)}{os.sep}"
         self._known: dict[str, Entry] | None = None
-        self.walks = 0
-        """How often the whole tree was walked."""
 
     def entries(self) -> Iterator[Entry]:
         """The files as of the last `follow`."""
@@ -128,7 +126,6 @@ class WatchedTree:
     def walk(self) -> None:
         """Look at everything."""
         self._known = {entry.path: entry for entry in self.tree.entries()}
-        self.walks += 1
 
     def follow(self, changed: frozenset[str]) -> bool:
         """Take changes in; False where they do not tell enough, and the tree must be walked."""

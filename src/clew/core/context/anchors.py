@@ -7,7 +7,7 @@ verb therefore stay beside the window as anchors, however many questions come be
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
@@ -172,8 +172,3 @@ def shorten(text: str, limit: int) -> str:
         return text
     head, tail = text[: limit * 2 // 3].rstrip(), text[len(text) - limit // 3 :].lstrip()
     return f"{head}\n[… {len(text) - len(head) - len(tail)} of {len(text)} characters left out …]\n{tail}"
-
-
-def kept_refs(exchanges: Sequence[Exchange]) -> tuple[str, ...]:
-    """References that the given exchanges stood on, latest exchange first, each once."""
-    return tuple(dict.fromkeys(ref for one in reversed(exchanges) for ref in one.refs))

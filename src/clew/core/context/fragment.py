@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +53,6 @@ class Exchange:
     anchor: bool = False
     """Carries a path, an error or a task verb: kept beside the sliding window."""
     removed: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """The weight table: one number a source. Configuration may change each."""
-
-    table: dict[str, int] = field(default_factory=lambda: dict(DEFAULT_WEIGHTS))
-
-    def of(self, source: str) -> int:
-        """The weight of a source; unknown sources weigh 10."""
-        return self.table.get(source, 10)
 
 
 DEFAULT_WEIGHTS: dict[str, int] = {

@@ -1,11 +1,10 @@
-"""The bilingual glossary of developers' words: Chinese questions find English code, English ones Chinese notes.
+"""The bilingual glossary of developers' words: Chinese questions find English code.
 
 Pure lookup over rows that the caller has read: ``中文<TAB>english|other english``, most usual translation first.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -18,15 +17,8 @@ _INSIDE = 0.5
 _ACROSS = 0.25
 _LOOSE_WORD = 0.4
 
-_MOST_CHINESE = 12
-# Letters that an English stem shares with every form of its word.
-_PREFIX = 3
-_WORD = re.compile(r"[^\W_]+")
-
 # Terms that stand for the whole Chinese word, and the words of English phrases on their own.
 _Terms = tuple[tuple[str, ...], tuple[str, ...]]
-# An English alternative without spaces, its rank in its row, how odd the Chinese word's length is, the Chinese word.
-_Entry = tuple[str, int, int, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +40,6 @@ class Glossary:
     """English alternatives, separated by ``|``, by Chinese word."""
     _longest: int
     _english: dict[str, _Terms] = field(default_factory=dict[str, _Terms], repr=False, compare=False)
-    _buckets: dict[str, list[_Entry]] = field(default_factory=dict[str, list[_Entry]], repr=False, compare=False)
 
     @classmethod
     def parse(cls, tsv: str) -> Glossary:
@@ -84,17 +75,6 @@ class Glossary:
                 found.append((at, self._weight(han_run[at:end]) * share, han_run[at:end]))
         found.sort(key=lambda item: (item[0], -item[1]))
         return tuple(self._translations(found))
-
-    def to_chinese(self, word: str) -> tuple[str, ...]:
-        """Chinese words for an English word, phrase or identifier in any style: at most twelve, most usual first."""
-        squashed = "".join(_WORD.findall(word)).casefold()
-        wanted = stem(squashed)
-        found = sorted(
-            (rank, oddity, chinese)
-            for other, rank, oddity, chinese in self._bucket(squashed[:_PREFIX])
-            if stem(other) == wanted
-        )
-        return tuple(dict.fromkeys(chinese for _, _, chinese in found))[:_MOST_CHINESE]
 
     def _translations(self, found: list[tuple[int, float, str]]) -> Iterator[Translation]:
         seen: set[str] = set()
@@ -157,21 +137,3 @@ class Glossary:
                 chosen.append((at, at + step[at]))
             at += step[at]
         return chosen
-
-    def _bucket(self, prefix: str) -> list[_Entry]:
-        """The English alternatives that begin with ``prefix``.
-
-        Stemming all alternatives for the first question would take a fifth of a second; a stem never changes the
-        first letters, so only one bucket has to be stemmed.
-        """
-        if not self._buckets:
-            buckets: dict[str, list[_Entry]] = {}
-            for chinese, english in self.rows.items():
-                for rank, alternative in enumerate(english.split("|")):
-                    squashed = alternative.replace(" ", "").casefold()
-                    # Words of two characters are the usual ones, single characters and long phrases are not.
-                    entry = (squashed, rank, abs(len(chinese) - 2), chinese)
-                    buckets.setdefault(squashed[:_PREFIX], []).append(entry)
-            # At once, so that another thread never meets half of them.
-            self._buckets.update(buckets)
-        return self._buckets.get(prefix, [])

@@ -42,22 +42,6 @@ _LONGEST_NUMBERED = 5
 _MOST_CACHED = 200_000
 
 
-def is_han(char: str) -> bool:
-    """Whether ``char`` is one Han character (the ideographic zero and the repetition mark included)."""
-    return _HAN_RUN.fullmatch(char) is not None and len(char) == 1
-
-
-def han_share(text: str) -> float:
-    """The share of Han among the characters of ``text`` that are not white space, 0.0 to 1.0."""
-    visible = sum(map(len, text.split()))
-    return sum(map(len, _HAN_RUN.findall(text))) / visible if visible else 0.0
-
-
-def han_runs(text: str) -> list[str]:
-    """The maximal runs of Han characters in ``text``, in order."""
-    return _HAN_RUN.findall(text)
-
-
 def stem(word: str) -> str:
     """The stem of one word without separators; very short and very long words stay as they are."""
     return _stems[word.casefold()]

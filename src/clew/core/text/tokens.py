@@ -39,12 +39,6 @@ _BEYOND_ASCII: tuple[tuple[re.Pattern[str], int], ...] = (
 _LONG_WORD = 28
 """Letters. Longer ones are no words but data, which no vocabulary knows by heart."""
 
-_BORDER = re.compile("(?<=[^ \\s]\n)(?=[^\\s])|(?<=[^\\s] )(?=[A-Za-z0-9])|(?<=[\u3040-\ud7ff])(?=[^\\s])")
-"""Where a text can be parted such that the sums of the parts add up to the sum of the whole."""
-
-_BLOCK = 16_384
-"""Characters summed at once when looking for a cut."""
-
 
 def _hundredths(text: str) -> int:
     """Return the fitted sum in hundredths of a token. It never falls when text is appended."""
@@ -71,37 +65,6 @@ def estimate(text: str, margin: int = MARGIN) -> int:
     return -(-_hundredths(text) * margin // 10_000)
 
 
-def cut(text: str, limit: int, margin: int = MARGIN) -> str:
-    """Return the longest prefix of `text` whose estimate is at most `limit`."""
-    room = 10_000 * limit // margin if limit > 0 else 0
-    if not room:
-        return ""
-    at = 0
-    while at < len(text):
-        border = _BORDER.search(text, at + _BLOCK)
-        end = border.start() if border else len(text)
-        block = _hundredths(text[at:end])
-        if block > room:
-            return text[: at + _fitting(text[at:end], room)]
-        room -= block
-        at = end
-    return text
-
-
-def _fitting(block: str, room: int) -> int:
-    """Return the length of the longest prefix of `block` that sums up to at most `room` hundredths."""
-    low, high = 0, min(len(block), room // 8 + 64)
-    while high < len(block) and _hundredths(block[:high]) <= room:
-        low, high = high, min(len(block), 2 * high)
-    while high - low > 1:
-        middle = (low + high) // 2
-        if _hundredths(block[:middle]) <= room:
-            low = middle
-        else:
-            high = middle
-    return low
-
-
 @dataclass(slots=True)
 class Estimate:
     """A tokenizer for models without a known vocabulary."""
@@ -114,7 +77,3 @@ class Estimate:
     def count(self, text: str) -> int:
         """Return the estimate; it errs high."""
         return estimate(text, self.margin)
-
-    def cut(self, text: str, limit: int) -> str:
-        """Return the longest prefix whose estimate is at most `limit`."""
-        return cut(text, limit, self.margin)
