@@ -110,10 +110,13 @@ class App:
         return Place(workspace, self.git, self.cwd, self.environ, index, watcher_path(self.home, index), searches)
 
     def exchanges(self) -> ExchangeStore:
-        """The history of exchanges. Raises StoreError."""
-        from clew.stores.exchanges import ExchangeStore  # heavy, as above
+        """The history of exchanges. Which workspace this folder is gets noted, for a day without git. Raises StoreError."""
+        from clew.adapters.workspace import remember  # heavy, as above
+        from clew.stores.exchanges import ExchangeStore
 
-        return ExchangeStore(self.home.data / "history.db")
+        store = ExchangeStore(self.home.data / "history.db")
+        remember(self.workspace, self.home)
+        return store
 
     @cached_property
     def catalogue(self) -> Catalogue:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.command import AS_ADA, git
+from tests.command import AS_ADA, clew, git
 
 from clew.adapters.git import find_repository
 from clew.adapters.home import Home
@@ -195,6 +195,16 @@ def test_without_git_a_known_repository_keeps_its_id(repo: Path, home: Home, tmp
     remember(first, home)
     without = found(repo / "deep", home, path=str(tmp_path / "nothing"))
     assert (without.id, without.root, without.git) == (first.id, repo, False)
+
+
+@pytest.mark.requirement("F-08", "P-05")
+def test_where_git_is_gone_a_folder_keeps_the_history_that_it_had(harbour: Path, tmp_path: Path) -> None:
+    env = {"CLEW_HOME": str(tmp_path / "clew")}
+    assert clew("ask", "which berth is free for the ship?", cwd=harbour, env=env).status == 0
+    (tmp_path / "empty").mkdir()
+    for folder in (harbour, harbour / "src"):
+        kept = clew("history", "--all", "--json", cwd=folder, env=env | {"PATH": str(tmp_path / "empty")})
+        assert [row["question"] for row in kept.json["exchanges"]] == ["which berth is free for the ship?"], kept.err
 
 
 def test_resolving_writes_nothing_and_a_damaged_memory_is_as_good_as_none(repo: Path, home: Home) -> None:
