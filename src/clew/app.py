@@ -110,7 +110,7 @@ class App:
         return Place(workspace, self.git, self.cwd, self.environ, index, watcher_path(self.home, index), searches)
 
     def exchanges(self) -> ExchangeStore:
-        """The history of exchanges. Which workspace this folder is gets noted, for a day without git. Raises StoreError."""
+        """The history of exchanges. Notes which workspace this folder is, for a day without git. Raises StoreError."""
         from clew.adapters.workspace import remember  # heavy, as above
         from clew.stores.exchanges import ExchangeStore
 
