@@ -33,6 +33,15 @@ _CLAUDE_MARGINS = (135, 170)
 """Percent of the fitted sum. Claude's vocabulary is not published. Reports put Claude 3 to 4.6 at 16 to 30 % above
 o200k, and Anthropic puts later models at up to 1.35 times that."""
 
+_JOINER = "\u200d"
+_CONTROL = re.compile(
+    r"<(?=\|[^\s<>|]{1,64}\|>|｜[^\s<>｜]{1,64}｜>|\|[a-z_]{1,32}>|[a-z_]{1,32}\|>|(?:start|end)_of_turn>)"
+    r"|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_RESULTS|TOOL_CALLS)\]|\|[a-z]{1,32}\|\]|e~\[)"
+    r"|\](?=~)"
+)
+"""Where a joiner is put into what an open-weight model is sent, so that no text closes the user's turn: `<|im_start|>`,
+`<｜User｜>`, `<turn|>`, `[INST]`, `[|user|]`, `]~b]`. It may find more than is joined, never less."""
+
 
 class Vocabulary:
     """Counts exactly, with a vocabulary of the `splintr` package. Special tokens inside a text count as plain text."""
@@ -58,6 +67,19 @@ class Vocabulary:
             return self._bpe.encode_ordinary(_SURROGATE.sub(_REPLACEMENT, text))
 
 
+class Joined:
+    """Counts what an open-weight model is sent: texts with a joiner inside of whatever may be a control token."""
+
+    def __init__(self, plain: Tokenizer) -> None:
+        self.name = plain.name
+        self.exact = plain.exact
+        self._plain = plain
+
+    def count(self, text: str) -> int:
+        """Return the number of tokens, joiners included; never fewer than are sent."""
+        return self._plain.count(_CONTROL.sub(lambda match: match[0] + _JOINER, text))
+
+
 def tokenizer_for(model_name: str) -> Tokenizer:
     """Return the tokenizer for `provider:model`.
 
@@ -76,11 +98,12 @@ def tokenizer_for(model_name: str) -> Tokenizer:
     if provider == "anthropic" or model.startswith("claude"):
         return _claude(model)
     families = _OPEN_WEIGHTS if provider == "ollama" else (*_OPENAI, *_OPEN_WEIGHTS)
-    if provider in ("", "openai", "compatible", "ollama"):
-        for pattern, vocabulary in families:
-            if pattern.match(model):
-                return _vocabulary(vocabulary)
-    return Estimate()
+    known = next((vocabulary for pattern, vocabulary in families if pattern.match(model)), "")
+    if not known or provider not in ("", "openai", "compatible", "ollama"):
+        return Joined(Estimate())
+    # OpenAI's own models are sent every text as it is.
+    own = provider in ("", "openai") and not model.startswith("gpt-oss") and known in ("o200k", "cl100k")
+    return _vocabulary(known) if own else Joined(_vocabulary(known))
 
 
 def _claude(model: str) -> Tokenizer:
