@@ -49,6 +49,7 @@ LEAST_NAME = 3
 """A shorter name of a workspace is too easily a word of something else."""
 MOST_ANCHOR_FILES = 24
 """Files that are anchors in one prompt."""
+_UNKNOWN = {"en": "no file here speaks of ", "zh": "这里没有文件提到："}
 _ASKS_TREE = re.compile(
     r"\b(?:director(?:y|ies)|folders?|layout|structure|tree|organi[sz]ed|overview|architecture)\b|目录|结构|布局|概览|架构",
     re.IGNORECASE,
@@ -211,6 +212,8 @@ def gather_from(
         )
     snapshot = _assembled(wish, fragments, decision, _side_asked(wish, decision), found=found, reason=reason)
     notices = (*attached.notices, *filter(None, [freshened.notice]))
+    if decision.mode is Mode.RICH and found and related.unknown:
+        notices = (*notices, _UNKNOWN["zh" if wish.language.startswith("zh") else "en"] + ", ".join(related.unknown))
     return Gathered(snapshot, decision, reason, related, found, notices, freshened, searches.outcome)
 
 

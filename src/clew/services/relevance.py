@@ -80,8 +80,8 @@ class Related:
     """Names of the question that are defined here."""
     paths: tuple[str, ...] = ()
     """Paths of the question that exist here."""
-    missing: tuple[str, ...] = ()
-    """Words of the question that stand nowhere here."""
+    unknown: tuple[str, ...] = ()
+    """Products that the question names and that stand nowhere here, as written."""
     commits: tuple[tuple[str, str], ...] = ()
     """(short hash, subject) of the past commits most like the question."""
 
@@ -179,6 +179,7 @@ class Finder:
         places = {file: place for place, (file, _) in enumerate(top)}
         scored = matched.scored
         shown = passages(self.outlined(top), scored.chunks, scored.chunk_covered, matched.near, self.ranking.passage)
+        products = product_terms(question, load_products())
         values = self.confidence(question, matched, top, shown)
         chance = probability(values, self.ranking.abstain)
         return Related(
@@ -190,8 +191,8 @@ class Finder:
             probability=max(chance, STANDS_HERE) if stands_here(values) else chance,
             symbols=matched.symbols,
             paths=matched.paths,
-            missing=tuple(e.concept.source for e in matched.evidence if not e.chunks and not e.paths
-                          and e.concept.role in ("word", "name", "glossary")),
+            unknown=tuple(products[e.concept.source] for e in matched.evidence
+                          if not e.chunks and not e.paths and e.concept.source in products),
             commits=matched.commits,
         )  # fmt: skip
 
@@ -223,7 +224,7 @@ class Finder:
             {file: len(self.index.chunks_of(file)) for file, _ in top[:3]},
             {passage.chunk for passage in shown[:_TOP_PASSAGES]}, likeness,
             bool(matched.symbols), bool(matched.paths),
-            product_terms(question, load_products()), proper_terms(question),
+            product_terms(question, load_products()).keys(), proper_terms(question),
         )  # fmt: skip
         return numbers(found, load_background())
 

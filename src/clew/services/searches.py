@@ -135,7 +135,7 @@ def _kept(related: Related) -> dict[str, object]:
         "probability": related.probability,
         "symbols": related.symbols,
         "paths": related.paths,
-        "missing": related.missing,
+        "unknown": related.unknown,
         "commits": related.commits,
     }
 
@@ -153,7 +153,7 @@ def _restored(searched: str, kept: object) -> Related | None:
             probability=found["probability"],
             symbols=tuple(found["symbols"]),
             paths=tuple(found["paths"]),
-            missing=tuple(found["missing"]),
+            unknown=tuple(found["unknown"]),
             commits=tuple((sha, subject) for sha, subject in found["commits"]),
         )  # fmt: skip
     except (KeyError, TypeError, ValueError):

@@ -18,10 +18,10 @@ def parse_products(text: str) -> frozenset[str]:
     return frozenset(name for line in lines for name in line.split())
 
 
-def product_terms(question: str, products: Set[str]) -> frozenset[str]:
-    """Index terms of the words that are known names, however they are written."""
+def product_terms(question: str, products: Set[str]) -> dict[str, str]:
+    """The words that are known names, as written, by their index terms."""
     words = (match[0] for match in _WORD.finditer(question))
-    return frozenset(term for word in words if word.lower() in products for term in terms(word)[:1])
+    return {term: word for word in words if word.lower() in products for term in terms(word)[:1]}
 
 
 def proper_terms(question: str) -> frozenset[str]:
