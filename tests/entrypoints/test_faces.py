@@ -383,6 +383,20 @@ def test_the_report_is_broken_between_words_on_a_narrow_terminal(harbour: Path) 
     assert len(lines[first + 1]) <= 60
 
 
+def test_on_a_terminal_references_stand_out_and_long_lines_go_on_below_their_code(harbour: Path) -> None:
+    question = ("ask", "where are free berths found?")
+    said = on_terminal(*question, cwd=harbour, env={"NO_COLOR": None, "TERM": "xterm", "COLUMNS": "60"}).decode()
+    lines = said.replace("\r", "").splitlines()
+    place = next(number for number, line in enumerate(lines) if line.startswith("\x1b[1msrc/berths.py:"))
+    assert lines[place - 1] == ""
+    assert '\x1b[2m  5\x1b[0m      """Berths that are long and deep enough for the\n         ship."""' in "\n".join(
+        lines
+    )
+    piped = clew(*question, cwd=harbour).out
+    assert "\x1b" not in piped
+    assert '  5      """Berths that are long and deep enough for the ship."""\n' in piped
+
+
 def on_terminal(*arguments: str, cwd: Path, env: dict[str, str | None]) -> bytes:
     """What a command writes to a terminal that it has for itself."""
     main, side = os.openpty()

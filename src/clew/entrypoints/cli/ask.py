@@ -20,6 +20,7 @@ from clew.app import App
 from clew.core.context.fragment import Exchange
 from clew.core.context.mode import Mode
 from clew.core.ports import Model
+from clew.entrypoints.cli.page import Page, space
 from clew.entrypoints.cli.progress import bar
 from clew.entrypoints.cli.stopping import stop_status
 from clew.entrypoints.cli.style import apply_color, aside, data, folded, pale
@@ -197,12 +198,14 @@ def _stream(
 ) -> ModelError | KeyboardInterrupt | None:
     """Print the answer as it comes. What stopped it is given back, not raised: what came is to be kept first."""
     stopped: ModelError | KeyboardInterrupt | None = None
+    page = Page(quoted=model is None)
     try:
         for piece in stream_answer(gathered, model, answer, limit):
             if not as_json:
-                data(piece, nl=False)
+                page.show(piece)
     except (ModelError, KeyboardInterrupt) as error:
         stopped = error
+    page.end()
     if answer.text and not answer.text.endswith("\n") and not as_json:
         click.echo()
     return stopped
@@ -241,6 +244,7 @@ def _preview(gathered: Gathered, language: str, *, as_json: bool, quiet: bool) -
     if as_json:
         click.echo(json.dumps(report.to_json(), ensure_ascii=False))
     elif not quiet:
+        space()
         for line in report_lines(gathered, language):
             click.echo(line)
 
@@ -254,10 +258,12 @@ def report_lines(gathered: Gathered, language: str) -> Iterator[str]:
         yield f"{kept.tokens:>7}  {kept.source:<12} {kept.ref}{form}{note}"
     yield f"{report.frame:>7}  {'frame':<12} {say('report.frame', language)}"
     yield f"{report.used:>7}  {'total':<12} {say('report.total', language, report.prompt, report.answer)}"
-    for trimmed in report.trimmed:
-        if trimmed.cause != "duplicate":
-            why = say("report.trimmed", language, say(f"cause.{trimmed.cause}", language), trimmed.tokens)
-            yield f"{'—':>7}  {trimmed.source:<12} {trimmed.ref}: {why}"
+    lost = [trimmed for trimmed in report.trimmed if trimmed.cause != "duplicate"]
+    if lost:
+        yield pale(f"{'—':>7}  {say('report.left-out', language)}")
+    for trimmed in lost:
+        why = say(f"cause.{trimmed.cause}", language)
+        yield pale(f"{trimmed.tokens:>7}  {trimmed.source:<12} {trimmed.ref}  ({why})")
 
 
 def _close(
@@ -275,7 +281,9 @@ def _close(
     elif stopped is None and not answer.text and not answer.model:
         explicit = any(kept.explicit for kept in gathered.snapshot.report.kept)
         missing = "ask.nothing" if not gathered.found else "ask.attached" if explicit else "ask.not-needed"
-        click.echo(say(missing, language))
+        page = Page(quoted=False)
+        page.show(say(missing, language) + "\n")
+        page.end()
     if verbose:
         aside(say("ask.cache", language, gathered.cache))
         for line in report_lines(gathered, language):
@@ -285,7 +293,8 @@ def _close(
             numbers = ("?" if one is None else one for one in (usage.input, usage.cached, usage.output))
             aside(say("ask.usage", language, *numbers))
     if not answer.model and answer.text and not as_json:
-        aside(say("note", language) + say("ask.no-model", language))
+        space()
+        aside(folded(say("note", language) + say("ask.no-model", language)))
     if isinstance(stopped, KeyboardInterrupt) and answer.text:
         aside(say("ask.partial", language))
         raise click.exceptions.Exit(stop_status(stopped))

@@ -184,7 +184,7 @@ def tell(message: str, hint: str, arguments: Sequence[str], code: str) -> None:
     """An error, on stderr: two lines, or one JSON object where JSON was asked for. No message: interrupted."""
     from clew.app import environment, user_language  # only needed where something went wrong
     from clew.core.text.printable import printable
-    from clew.entrypoints.cli.style import error_color
+    from clew.entrypoints.cli.style import error_color, folded
     from clew.entrypoints.cli.texts import say
     from clew.entrypoints.cli.wording import translated
 
@@ -201,10 +201,12 @@ def tell(message: str, hint: str, arguments: Sequence[str], code: str) -> None:
         else:
             colored = error_color()
             red = click.style(say("error", language), fg="red", bold=True) if colored else say("error", language)
-            click.echo(red + message, err=True, color=colored)
+            told = folded(say("error", language) + message).removeprefix(say("error", language))
+            click.echo(red + told, err=True, color=colored)
             if hint:
                 blue = click.style(say("hint", language), fg="cyan") if colored else say("hint", language)
-                click.echo(blue + hint, err=True, color=colored)
+                told = folded(say("hint", language) + hint).removeprefix(say("hint", language))
+                click.echo(blue + told, err=True, color=colored)
 
 
 def _unwritten(error: OSError, arguments: Sequence[str]) -> int:

@@ -47,7 +47,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "cause.budget": ("budget", "没有空间"),
     "cause.side limit": ("side limit", "附带信息上限"),
     "cause.mode": ("mode", "模式"),
-    "report.trimmed": ("left out, {} ({} tokens)", "省略，原因：{}（{} token）"),
+    "report.left-out": ("left out, whole or in part, and why", "省略的内容（全部或部分）及原因"),
     # -- history
     "history.empty": ("no earlier exchange in this thread", "当前会话还没有问答"),
     "history.empty-all": ("no earlier exchange in this workspace", "此工作区还没有问答"),
