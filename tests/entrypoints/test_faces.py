@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import re
 import sqlite3
 import subprocess
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import click
 import pytest
 from tests.command import ARGV, HARBOUR, Done, clew, commit, environ, script, write
 from tests.scripted_server import serving
 
-from clew.entrypoints.cli.main import COMMANDS
-from clew.entrypoints.cli.texts import TEXTS, say
-from clew.entrypoints.cli.wording import CHINESE, translated
+from clew.entrypoints.cli.main import COMMANDS, cli
 
 
 @pytest.fixture
@@ -442,109 +441,35 @@ def test_no_command_writes_into_the_repository_or_the_home_outside_of_its_own_fo
     assert [path.name for path in home.iterdir()] == ["clew"]
 
 
-# ---------------------------------------------------------------------- languages
+# ---------------------------------------------------------------------- JSON
 
 
-@pytest.mark.requirement("F-05")
-def test_every_text_is_there_in_both_languages_with_the_same_gaps() -> None:
-    for name, (english, chinese) in TEXTS.items():
-        assert english and chinese, name
-        assert english.count("{}") == chinese.count("{}"), name
-        assert not re.search("[\u4e00-\u9fff]", english), name
-    same = {name for name, (english, chinese) in TEXTS.items() if english == chinese}
-    assert same <= {"doctor.python", "doctor.git"}
+def leaves(command: click.Command, *path: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """Every command that does something, with the words that call it."""
+    if not isinstance(command, click.Group) or command.invoke_without_command:
+        yield path, command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            assert below is not None
+            yield from leaves(below, *path, name)
 
 
-@pytest.mark.requirement("F-05")
-def test_every_text_that_the_commands_use_exists_and_none_is_idle() -> None:
-    folder = Path(__file__).parents[2] / "src" / "clew" / "entrypoints" / "cli"
-    sources = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.py")}
-    tables = sources.pop("texts.py")
-    assert tables
-    used = set(re.findall(r"""["']([a-z]+(?:\.[a-z-]+)?)["']""", "\n".join(sources.values())))
-    prefixes = {"cause.", "doctor.", "config.project", "config.user"}
-    idle = [name for name in TEXTS if name not in used and not any(name.startswith(one) for one in prefixes)]
-    assert not idle
-    called = set(re.findall(r'say\(\s*"([^"]+)"', "\n".join(sources.values())))
-    assert called <= TEXTS.keys()
+@pytest.mark.requirement("F-01")
+def test_every_command_that_prints_data_prints_it_as_json_too() -> None:
+    without = {
+        path for path, command in leaves(cli) if "--json" not in [name for p in command.params for name in p.opts]
+    }
+    # One prints a program for a shell, the other nothing but what it is doing.
+    assert without == {("completion",), ("watch",)}
 
 
-@pytest.mark.requirement("F-05")
-def test_messages_follow_the_locale_and_the_setting(harbour: Path, home: Path) -> None:
-    chinese = {"LC_ALL": "zh_CN.UTF-8"}
-    asked = clew("ask", "重试的等待时间在哪里？", cwd=harbour, env=chinese)
-    assert "上下文：" in asked.err and say("ask.no-model", "zh") in asked.err
-    assert clew("askk", cwd=harbour, env=chinese).err.startswith("错误：")
-    assert "数据目录" in clew("doctor", cwd=harbour, env=chinese).out
-    assert clew("askk", cwd=harbour, env={"LC_ALL": "zh_CN.UTF-8", "CLEW_LANG": "en"}).err.startswith("error: ")
-    write(home / "clew", {"config.yaml": "language: zh\n"})
-    assert clew("askk", cwd=harbour).err.startswith("错误：")
-    write(home / "clew", {"config.yaml": "language: [\n"})
-    assert clew("config", cwd=harbour, env=chinese).err.startswith("错误：")
-
-
-RAISED = {
-    "ClewError", "UsageError", "NotFound", "ConfigError", "OverBudget", "Refused", "StoreError", "StoreBusy",
-    "StoreTooNew", "ModelError", "ModelUnknown", "ModelKeyMissing", "ModelRefused", "ModelOverflow", "ModelBusy",
-    "ModelUnavailable", "ModelCut",
-}  # fmt: skip
-FOR_DEVELOPERS = ("services/eval", "entrypoints/cli/eval.py", "models/scripted.py", "git_process.py", "commit_tree.py")
-"""Where errors are those of labelled files, of scripts for tests, and of commits that Clew itself names."""
-TOO_GENERAL = {"{}: {}", "`{}`: {}"}
-
-
-def forms(node: ast.expr) -> list[str]:
-    """Every text that an expression may give, with `{}` for what is filled in."""
-    match node:
-        case ast.Constant(value=str(text)):
-            return [text]
-        case ast.JoinedStr(values=values):
-            return ["".join(str(one.value) if isinstance(one, ast.Constant) else "{}" for one in values)]
-        case ast.IfExp(body=body, orelse=orelse):
-            return forms(body) + forms(orelse)
-        case ast.BoolOp(values=values):
-            return [form for value in values for form in forms(value)]
-        case ast.BinOp(left=left, op=ast.Add(), right=right):
-            return [one + two for one in forms(left) or ["{}"] for two in forms(right) or ["{}"]]
-        case _:
-            return []
-
-
-@pytest.mark.requirement("F-05")
-def test_every_error_and_hint_that_a_user_may_meet_has_a_chinese_wording() -> None:
-    package = Path(__file__).parents[2] / "src" / "clew"
-    missing: list[str] = []
-    for path in sorted(package.rglob("*.py")):
-        name = path.relative_to(package).as_posix()
-        if any(part in name for part in FOR_DEVELOPERS):
-            continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in RAISED:
-                texts = [*node.args[:1], *(word.value for word in node.keywords if word.arg == "hint")]
-                known = (form for text in texts for form in forms(text))
-                missing += [
-                    f"{name}: {form}" for form in known if form and form not in CHINESE and form not in TOO_GENERAL
-                ]
-    assert not missing, "entrypoints/cli/wording.py lacks:\n" + "\n".join(missing)
-
-
-@pytest.mark.requirement("F-05")
-def test_a_wording_has_the_gaps_of_its_form_and_the_most_specific_form_wins() -> None:
-    for form, chinese in CHINESE.items():
-        assert form.count("{}") == chinese.count("{}"), form
-    assert translated("there is no `src/x.py` here", "zh") == "这里没有 `src/x.py`"
-    assert translated("there is no `exchange:9` in this workspace", "zh") == "此工作区没有 `exchange:9`"
-    assert translated("there is no `x`", "en") == "there is no `x`"
-    assert translated("{braces} stay as they are", "zh") == "{braces} stay as they are"
-    assert translated("there is no `{0}` here", "zh") == "这里没有 `{0}`"
-
-
-@pytest.mark.requirement("F-05")
-@pytest.mark.parametrize("arguments", [[], *([name] for name in COMMANDS if name != "eval"), ["history", "clear"]])
-def test_help_is_chinese_for_those_who_read_chinese(home: Path, tmp_path: Path, arguments: list[str]) -> None:
-    found = clew(*arguments, "--help", cwd=tmp_path, env={"LC_ALL": "zh_CN.UTF-8", "COLUMNS": "200"})
-    assert found.status == 0 and found.err == ""
-    assert found.out.startswith("用法：") and "选项：" in found.out
-    body = found.out.partition("示例：")[0]
-    english = [line for line in body.splitlines()[1:] if re.search(r"[a-z]{3,} [a-z]{3,} [a-z]{3,}", line)]
-    assert not english
+@pytest.mark.requirement("F-01")
+def test_a_template_of_questions_is_written_and_told_as_json(harbour: Path) -> None:
+    found = clew("eval", "init", "team.jsonl", "--for", "modes", "--json", cwd=harbour)
+    assert (found.status, found.err) == (0, "")
+    assert found.json == {"path": str(harbour / "team.jsonl"), "for": "modes", "replaced": False}
+    assert clew("eval", "init", "team.jsonl", "--json", "--force", cwd=harbour).json["replaced"]
+    refused = clew("eval", "init", "team.jsonl", "--json", cwd=harbour)
+    assert (refused.status, refused.out) == (2, "") and json.loads(refused.err)["hint"]

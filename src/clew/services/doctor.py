@@ -207,7 +207,7 @@ def _finds(name: str, question: str, place: Place, language: str) -> Finding:
         _release(gathered)
     cited = [ref.partition(":")[0] for ref in answer.refs]
     if TARGET not in cited:
-        return Finding(name, "fail", "", f"`{question}` finds {', '.join(cited) or 'nothing'}", "report it")
+        return Finding(name, "fail", "", f"`{question}` does not find {TARGET}: {', '.join(cited) or '—'}", "report it")
     return Finding(name, "ok", f"{answer.refs[0]} in {time.perf_counter() - began:.2f} s")
 
 
@@ -283,7 +283,7 @@ def _grammars() -> Finding:
     if missing:
         cause = f"cannot be loaded: {', '.join(missing)}; such files are cut by blocks"
         remedy = "pip install --force-reinstall " + " ".join(f"tree-sitter-{name}" for name in missing)
-        return Finding("grammars", "warn", f"{len(states) - len(missing)} of {len(states)}", cause, remedy)
+        return Finding("grammars", "warn", f"{len(states) - len(missing)}/{len(states)}", cause, remedy)
     return Finding("grammars", "ok", ", ".join(states))
 
 

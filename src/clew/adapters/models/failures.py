@@ -45,9 +45,9 @@ def explain(error: BaseException, endpoint: Endpoint) -> ModelError:
         )
     match error:
         case foreign.ModelAuthenticationError():
-            what = "refused the key" if endpoint.key else "wants a key"
+            refused = f"{name}: the provider refused the key{_status(status)}{said}"
             return ModelRefused(
-                f"{name}: the provider {what}{_status(status)}{said}",
+                refused if endpoint.key else f"{name}: the provider wants a key{_status(status)}{said}",
                 hint=_key_hint(endpoint, status),
                 provider=endpoint.provider,
             )
@@ -169,9 +169,10 @@ def _key_hint(endpoint: Endpoint, status: int | None) -> str:
     source = endpoint.key.source if endpoint.key else ""
     if not source:
         return f"set {variables(endpoint.provider)[0]}"
-    may = "may use this model" if status == 403 else "is complete and valid"
-    where = "`keyring set clew " + endpoint.provider + "` replaces it" if source == "keyring" else f"it is in {source}"
-    return f"check that the key {may}; {where}"
+    where = f"`keyring set clew {endpoint.provider}` replaces it" if source == "keyring" else f"it is in {source}"
+    if status == 403:
+        return f"check that the key may use this model; {where}"
+    return f"check that the key is complete and valid; {where}"
 
 
 def _address_hint(endpoint: Endpoint) -> str:

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, cast
 import click
 from click.shell_completion import CompletionItem
 
+from clew.adapters.git import Git
 from clew.app import App
 from clew.core.context.fragment import Exchange
 from clew.core.context.mode import Mode
@@ -96,7 +97,7 @@ def ask(preview: bool, debug: bool, verbose: bool, quiet: bool, **given: Any) ->
     with _history(app) as store:
         thread = _thread(app, store, new=given["new"])
         gathered = _gather(app, wish, earlier(store, app.workspace.id, thread) if store else ())
-        _notices(app, *(store.notices if store else ()), *gathered.notices)
+        _notices(app, *(store.notices if store else ()), *_without_git(app, wish), *gathered.notices)
         if not quiet and not as_json:
             aside(pale(folded(gathered.snapshot.report.one_line(language, gathered.reason))))
         if debug:
@@ -128,7 +129,7 @@ def context(**given: Any) -> None:
     with _history(app) as store:
         thread = _thread(app, store, new=given["new"])
         gathered = _gather(app, wish, earlier(store, app.workspace.id, thread) if store else ())
-        _notices(app, *(store.notices if store else ()), *gathered.notices)
+        _notices(app, *(store.notices if store else ()), *_without_git(app, wish), *gathered.notices)
     report = gathered.snapshot.report
     if given["as_json"]:
         messages = [{"role": m.role, "blocks": list(m.blocks)} for m in gathered.snapshot.messages()]
@@ -191,6 +192,14 @@ def _thread(app: App, store: ExchangeStore | None, *, new: bool) -> str:
 def _notices(app: App, *notices: str) -> None:
     for notice in (*app.loaded.notices, *notices):
         aside(say("note", app.language) + translated(notice, app.language))
+
+
+def _without_git(app: App, wish: Wish) -> tuple[str, ...]:
+    """Why git was not asked, where there is a repository whose state is missing now."""
+    git = app.git
+    if isinstance(git, Git) or not wish.context or not git.detail:
+        return ()
+    return (git.detail,) if git.reason != "no git" or (app.workspace.root / ".git").exists() else ()
 
 
 def _stream(

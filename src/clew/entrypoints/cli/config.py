@@ -14,6 +14,7 @@ import msgspec
 
 from clew.app import App
 from clew.core.text.printable import printable
+from clew.entrypoints.cli.files_zh import commented
 from clew.entrypoints.cli.style import apply_color, aside, pale
 from clew.entrypoints.cli.texts import say
 from clew.entrypoints.cli.wording import translated
@@ -104,7 +105,7 @@ def init(force: bool, as_json: bool) -> None:
     existing = [name for name in PROJECT_FILES if os.path.lexists(app.workspace.root / name)]
     if existing and not force:
         raise Refused(f"{existing[0]} is there already", hint="`clew init --force` replaces it", path=str(target))
-    write_whole(target, init_file())
+    write_whole(target, commented(init_file(), app.locale))
     if as_json:
         click.echo(json.dumps({"path": str(target), "replaced": PROJECT_FILES[0] in existing}, ensure_ascii=False))
         return

@@ -85,7 +85,7 @@ def _terminal() -> Finding:
 
 def _print(one: Finding, language: str) -> None:
     state = click.style(say(f"doctor.{one.status}", language).ljust(_WIDTH[language]), fg=_COLOR[one.status])
-    what = f"  {pale(one.what)}" if one.what else ""
+    what = f"  {pale(translated(one.what, language))}" if one.what else ""
     click.echo(f"{state}  {say(f'doctor.{one.name}', language)}{what}")
     if one.cause:
         click.echo(f"    {say('doctor.cause', language, translated(one.cause, language))}")

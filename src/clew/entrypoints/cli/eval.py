@@ -12,13 +12,16 @@ from typing import Any, cast
 import click
 
 from clew.app import App
+from clew.entrypoints.cli.files_zh import commented
 from clew.entrypoints.cli.progress import bar
+from clew.entrypoints.cli.style import aside, padded, width
+from clew.entrypoints.cli.texts import TEXTS, say
+from clew.entrypoints.cli.wording import translated
 from clew.errors import UsageError
 from clew.services.eval.template import TEMPLATES
 
 WORST = 10
 """Items that a table shows."""
-ITEMS = {"en": "{} of {} questions", "zh": "{} / {} 个问题"}
 FILE = click.Path(path_type=Path)
 
 
@@ -61,13 +64,14 @@ def modes(file: Path, least: Sequence[str], as_json: bool) -> None:
     """How often the mode decision agrees with labelled questions."""
     from clew.services.eval.modes import COSTS, evaluate_modes
 
-    bounds = _bounds(least)
+    language, bounds = App.here().locale, _bounds(least)
     result = evaluate_modes(file)
     costs = {(ideal.value, got.value): cost for (ideal, got), cost in COSTS.items()}
     wrong = [item for item in result.items if item.got != item.ideal]
     wrong.sort(key=lambda item: -costs.get((item.ideal, item.got), 0))
     rows = [(item.id, f"{item.ideal} → {item.got}", item.reason) for item in wrong]
-    _close(asdict(result), bounds, rows, ("id", "ideal → got", "reason"), as_json=as_json)
+    heads = ("eval.id", "eval.decided", "eval.reason")
+    _close(asdict(result), bounds, rows, heads, language, as_json=as_json)
 
 
 @eval_.command(epilog="\b\nExample:\n  clew eval ask questions.jsonl --repos ~/src --min covered=0.6")
@@ -85,18 +89,20 @@ def ask(
 
     app, bounds = App.here(), _bounds(least)
     states = Repositories(repos, scratch or app.home.cache / "eval", app.environ)
-    with bar(app.language, ITEMS[app.language]) as progress:
+    with bar(app.language, _items(app.language)) as progress:
         result = evaluate_ask(
             file, states, datetime.now().astimezone(), budget=budget, elsewhere=elsewhere, progress=progress
         )
-    _tell(result.notices)
+    _tell(result.notices, app.language)
     bad = [item for item in result.items if (item.found if item.kind == ABSENT else not item.covered)]
     bad.sort(key=lambda item: (item.need_share, item.files_at_5))
+    unmatched, present = say("eval.unmatched", app.language), say("eval.found", app.language)
     rows = [
-        (item.id, item.mode, "said nothing matches" if not item.found else item.missing[0] if item.missing else "found")
+        (item.id, item.mode, unmatched if not item.found else item.missing[0] if item.missing else present)
         for item in bad
     ]
-    _close(asdict(result), bounds, rows, ("id", "mode", "first that is missing"), as_json=as_json)
+    heads = ("eval.id", "eval.mode", "eval.first-missing")
+    _close(asdict(result), bounds, rows, heads, app.language, as_json=as_json)
 
 
 @eval_.command(epilog="\b\nExample:\n  clew eval locate commits.jsonl --repos ~/src --min recall.5=0.88")
@@ -109,12 +115,13 @@ def locate(file: Path, least: Sequence[str], as_json: bool, repos: Path, scratch
 
     app, bounds = App.here(), _bounds(least)
     states = Repositories(repos, scratch or app.home.cache / "eval", app.environ)
-    with bar(app.language, ITEMS[app.language]) as progress:
+    with bar(app.language, _items(app.language)) as progress:
         result = evaluate_locate(file, states, progress)
-    _tell(result.notices)
+    _tell(result.notices, app.language)
     bad = sorted((item for item in result.items if item.recall(5) < 1), key=lambda item: item.recall(10))
     rows = [(item.id, f"{item.recall(5):.2f}", ", ".join(item.gold), ", ".join(item.ranked[:2])) for item in bad]
-    _close(asdict(result), bounds, rows, ("id", "in five", "changed", "first two"), as_json=as_json)
+    heads = ("eval.id", "eval.in-five", "eval.changed", "eval.first-two")
+    _close(asdict(result), bounds, rows, heads, app.language, as_json=as_json)
 
 
 @eval_.command(epilog="\b\nExample:\n  clew eval context questions.jsonl --min hit_rate=0.8")
@@ -138,11 +145,12 @@ def context(file: Path, least: Sequence[str], as_json: bool, budget: int | None)
         )  # fmt: skip
         return gather(wish, app.place, (), clock)
 
-    with bar(here.language, ITEMS[here.language]) as progress:
+    with bar(here.language, _items(here.language)) as progress:
         result = evaluate_context(file, gathered, progress)
     bad = sorted((item for item in result.items if not item.hit), key=lambda item: -len(item.missing))
     rows = [(item.id, item.mode, item.question, ", ".join(item.missing)) for item in bad]
-    _close(asdict(result), bounds, rows, ("id", "mode", "question", "missing"), as_json=as_json)
+    heads = ("eval.id", "eval.mode", "eval.question", "eval.missing")
+    _close(asdict(result), bounds, rows, heads, here.language, as_json=as_json)
 
 
 @eval_.command(epilog="\b\nExample:\n  clew eval init team-questions.jsonl --for context")
@@ -150,16 +158,22 @@ def context(file: Path, least: Sequence[str], as_json: bool, budget: int | None)
 @click.option("--for", "purpose", type=click.Choice(list(TEMPLATES)), default="context", show_default=True,
               help="Which measurement it is for.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Write over a file that is there.")
-def init(file: Path, purpose: str, force: bool) -> None:
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+def init(file: Path, purpose: str, force: bool, as_json: bool) -> None:
     """Write a commented template for your own questions to FILE (default questions.jsonl)."""
+    language, replaced = App.here().locale, file.is_file()
     try:
         with file.open("w" if force else "x", encoding="utf-8") as out:
-            out.write(TEMPLATES[purpose])
+            out.write(commented(TEMPLATES[purpose], language))
     except FileExistsError:
         raise UsageError(f"{file} is there already", hint="name another file, or use --force") from None
     except OSError as error:
         raise UsageError(f"cannot write {file}: {error.strerror}", hint="name another file") from error
-    click.echo(f"wrote {file}: add your questions, then run `clew eval {purpose} {file}`")
+    if as_json:
+        row = {"path": str(file.absolute()), "for": purpose, "replaced": replaced}
+        click.echo(json.dumps(row, ensure_ascii=False))
+        return
+    click.echo(say("eval.wrote", language, file, purpose, file))
 
 
 def _bounds(least: Sequence[str]) -> list[tuple[str, float]]:
@@ -179,19 +193,23 @@ def _close(
     bounds: Sequence[tuple[str, float]],
     rows: Sequence[Sequence[str]],
     heads: Sequence[str],
+    language: str,
     *,
     as_json: bool,
 ) -> None:
-    """Print the result; exit status 1 where it falls short of a bound. Raises UsageError for a metric that is none."""
+    """Print the result; `heads` are ids of texts. Exit status 1 where it falls short of a bound.
+
+    Raises UsageError for a metric that is none.
+    """
     measured = [(name, _figure(result, name), value) for name, value in bounds]
     if as_json:
         click.echo(json.dumps(result, ensure_ascii=False))
     else:
-        for line in _table(result, rows, heads):
+        for line in _table(result, rows, [say(head, language) for head in heads], language):
             click.echo(line)
-    short = [f"{name} is {got:g}, below {value:g}" for name, got, value in measured if got < value]
-    for words in short:
-        click.echo(f"falls short: {words}", err=True)
+    short = [(name, f"{got:g}", f"{value:g}") for name, got, value in measured if got < value]
+    for one in short:
+        click.echo(say("eval.below", language, *one), err=True)
     if short:
         raise SystemExit(1)
 
@@ -219,7 +237,9 @@ def _names(result: Mapping[str, Any], before: str = "") -> Iterable[str]:
             yield f"{before}{key}"
 
 
-def _table(result: Mapping[str, Any], rows: Sequence[Sequence[str]], heads: Sequence[str]) -> Iterable[str]:
+def _table(
+    result: Mapping[str, Any], rows: Sequence[Sequence[str]], heads: Sequence[str], language: str
+) -> Iterable[str]:
     plain = [(name, f"{value:g}") for name, value in result.items() if isinstance(value, int | float)]
     yield from _aligned(plain)
     for name, value in result.items():
@@ -227,9 +247,9 @@ def _table(result: Mapping[str, Any], rows: Sequence[Sequence[str]], heads: Sequ
             yield ""
             yield from _split(name, cast("Mapping[str, Any]", value))
     if rows:
-        more = f"; the worst {WORST}" if len(rows) > WORST else ""
+        counts, many = (len(rows), len(result["items"])), len(rows) > WORST
         yield ""
-        yield f"{len(rows)} of {len(result['items'])} fall short{more}:"
+        yield say("eval.worst", language, *counts, WORST) if many else say("eval.short", language, *counts)
         yield from _aligned([heads, *rows[:WORST]])
 
 
@@ -245,9 +265,9 @@ def _split(name: str, parts: Mapping[str, Any]) -> Iterable[str]:
 
 def _aligned(rows: Sequence[Sequence[str]]) -> Iterable[str]:
     shown = [[_short(cell) for cell in row] for row in rows]
-    widths = [max(len(row[at]) for row in shown) for at in range(len(shown[0]))] if shown else []
+    widths = [max(width(row[at]) for row in shown) for at in range(len(shown[0]))] if shown else []
     for row in shown:
-        yield "  ".join(cell.ljust(size) for cell, size in zip(row, widths, strict=True)).rstrip()
+        yield "  ".join(padded(cell, size) for cell, size in zip(row, widths, strict=True)).rstrip()
 
 
 def _short(cell: str) -> str:
@@ -255,6 +275,11 @@ def _short(cell: str) -> str:
     return flat if len(flat) <= 72 else flat[:71] + "…"
 
 
-def _tell(notices: Sequence[str]) -> None:
+def _tell(notices: Sequence[str], language: str) -> None:
     for notice in notices:
-        click.echo(f"note: {notice}", err=True)
+        aside(say("note", language) + translated(notice, language))
+
+
+def _items(language: str) -> str:
+    """What a bar says, with its two places for numbers."""
+    return TEXTS["eval.items"][language == "zh"]

@@ -11,7 +11,11 @@ from collections.abc import Sequence
 import click
 
 HEADINGS = {"Options": "选项", "Commands": "命令", "Arguments": "参数"}
-EXTRAS = (("[required]", "[必填]"), ("[default: ", "[默认："), ("[env: ", "[环境变量："), ("Usage: ", "用法："))
+EXTRAS = (
+    ("[default: the cache]", "[默认：缓存目录]"), ("[default: ", "[默认："), ("[env: ", "[环境变量："),
+    ("; required]", "；必填]"), ("[required]", "[必填]"), ("Usage: ", "用法："),
+)  # fmt: skip
+"""What click, or a help text of ours, puts behind the words of an option."""
 HELP: dict[str, str] = {
     "Context that does not rot: decides what a model reads, and says why.": "不会腐坏的上下文：决定模型读什么，并说明理由。",
     "Show the version and exit.": "显示版本并退出。",
@@ -62,6 +66,18 @@ HELP: dict[str, str] = {
     "Stays in the foreground; Ctrl-C ends it. Without it, each question finds changes itself.": "在前台运行，Ctrl-C 结束。没有它时，每次提问会自行发现变化。",
     "Also say what each refresh did.": "同时说明每次更新做了什么。",
     "Measure on labelled files.": "用带标注的文件进行评测。",
+    "Each measurement prints a table with the worst items, or with --json one object. `clew eval init` writes a commented template for your own questions.": "每项评测输出一张列出最差项的表格；加 --json 则输出一个对象。`clew eval init` 会写入带注释的模板，供你填写自己的问题。",
+    "How often the mode decision agrees with labelled questions.": "模式判断与标注问题一致的比例。",
+    "How often the context of a question about a repository holds the passages that answer it.": "关于仓库的问题，其上下文含有答案段落的比例。",
+    "Whether the words of a commit lead to the files that it changed.": "提交说明的文字能否找到它所改动的文件。",
+    "Hit rate and redundancy of the context of your own questions, in the folders they are asked in.": "你自己的问题在其所在目录中，上下文的命中率与冗余度。",
+    "Write a commented template for your own questions to FILE (default questions.jsonl).": "把供你填写问题的带注释模板写入 FILE（默认 questions.jsonl）。",
+    "Exit status 1 where a figure is lower; dots lead into it: recall.5=0.9. Repeatable.": "指标低于此值时退出状态为 1；用点号深入：recall.5=0.9。可重复。",
+    "Git directories: owner+name/repo, owner+name, owner/name or name; bare or not.": "git 目录：owner+name/repo、owner+name、owner/name 或 name；裸仓库与否均可。",
+    "Where indexes are kept.": "索引的存放位置。",
+    "Also put each question to another repository: absent_told.": "同时把每个问题拿去问另一个仓库：absent_told。",
+    "Which measurement it is for.": "用于哪项评测。",
+    "Write over a file that is there.": "覆盖已有的文件。",
     "Try the real thing end to end, and say what works.": "从头到尾实际试运行，并说明哪些可用。",
     "Asks questions in a scratch folder with a home of its own, which are gone afterwards. Your files are not touched and nothing goes over the network. The status is 1 when something fails.": "在临时目录和独立的主目录中提问，结束后全部清除。不触碰你的文件，也不访问网络。有失败时退出状态为 1。",
     "Print the completion script for a shell. Nothing is installed: your own start-up file decides.": "输出 shell 的补全脚本。不会安装任何东西：由你自己的启动文件决定。",

@@ -14,6 +14,9 @@ import click
 
 from clew.app import App
 from clew.entrypoints.cli.progress import bar
+from clew.entrypoints.cli.style import aside, padded, width
+from clew.entrypoints.cli.texts import say
+from clew.entrypoints.cli.wording import translated
 
 
 @click.group(epilog="\b\nExamples:\n  clew index status\n  clew index rebuild")
@@ -39,17 +42,25 @@ def status(as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(found.to_json(), ensure_ascii=False))
         return
+    language = app.language
     if not found.exists:
-        click.echo(f"no index yet: the next question makes it at {found.path}")
+        click.echo(say("index.none", language, found.path))
         return
-    age = time.time() - found.written
-    state = "fresh" if found.fresh else f"behind: {found.stale:,} changed or new, {found.gone:,} gone"
-    for name, value in (
-        ("files", f"{found.files:,}"), ("chunks", f"{found.chunks:,}"), ("symbols", f"{found.symbols:,}"),
-        ("commits", f"{found.commits:,}"), ("size", f"{found.size / 1e6:.1f} MB"), ("written", f"{_ago(age)} ago"),
-        ("state", state), ("watched", "yes" if found.watched else "no"), ("path", found.path),
-    ):  # fmt: skip
-        click.echo(f"{name:<8} {value}")
+    behind = say("index.behind", language, f"{found.stale:,}", f"{found.gone:,}")
+    rows = [
+        (say(name, language), value)
+        for name, value in (
+            ("index.files", f"{found.files:,}"), ("index.chunks", f"{found.chunks:,}"),
+            ("index.symbols", f"{found.symbols:,}"), ("index.commits", f"{found.commits:,}"),
+            ("index.size", f"{found.size / 1e6:.1f} MB"),
+            ("index.written", _ago(time.time() - found.written, language)),
+            ("index.state", say("index.fresh", language) if found.fresh else behind),
+            ("index.watched", say("index.yes" if found.watched else "index.no", language)), ("index.path", found.path),
+        )
+    ]  # fmt: skip
+    columns = max(width(name) for name, _ in rows)
+    for name, value in rows:
+        click.echo(f"{padded(name, columns)}  {value}")
 
 
 @index.command()
@@ -68,12 +79,12 @@ def rebuild(as_json: bool) -> None:
         counts = made.counts()
     seconds = time.perf_counter() - began
     if freshened.notice:
-        click.echo(f"note: {freshened.notice}", err=True)
+        aside(say("note", app.language) + translated(freshened.notice, app.language))
     if as_json:
         click.echo(json.dumps({**counts, "seconds": round(seconds, 3), "path": str(app.place.index)}))
         return
-    words = ", ".join(f"{count:,} {name}" for name, count in counts.items())
-    click.echo(f"indexed {words} in {seconds:.1f} s")
+    numbers = (f"{counts[name]:,}" for name in ("files", "chunks", "symbols", "commits"))
+    click.echo(say("index.made", app.language, *numbers, f"{seconds:.1f}"))
 
 
 @index.command()
@@ -91,7 +102,8 @@ def clean(every: bool, as_json: bool) -> None:
         click.echo(json.dumps({"freed": freed}))
         return
     where = str(index_folder(app.home) if every else index)
-    click.echo(f"freed {freed / 1e6:.1f} MB at {where}" if freed else "there was no index")
+    done = ("index.freed", f"{freed / 1e6:.1f}", where) if freed else ("index.nothing",)
+    click.echo(say(done[0], app.locale, *done[1:]))
 
 
 @click.command(epilog="\b\nExample:\n  clew watch &")
@@ -106,17 +118,18 @@ def watch(verbose: bool) -> None:
     app = App.here()
     place = app.place
     assert place.watcher is not None
+    language = app.language
 
-    def say(what: str, detail: str, refreshed: Any) -> None:
+    def tell(what: str, detail: str, refreshed: Any) -> None:
         if what == "start":
-            click.echo(f"watching {detail}: {refreshed.total:,} files", err=True)
+            aside(say("watch.start", language, detail, f"{refreshed.total:,}"))
         elif what == "no-events":
-            click.echo(f"note: no events come ({detail}); looking at all files now and then", err=True)
+            aside(say("note", language) + say("watch.no-events", language, translated(detail, language)))
         elif what == "events":
-            click.echo("note: events come again", err=True)
+            aside(say("note", language) + say("watch.events", language))
         elif verbose and refreshed is not None:
-            ms = refreshed.seconds * 1000
-            click.echo(f"{refreshed.changed:,} changed, {refreshed.gone:,} gone, {ms:.0f} ms", err=True)
+            milliseconds = f"{refreshed.seconds * 1000:.0f}"
+            aside(say("watch.refresh", language, f"{refreshed.changed:,}", f"{refreshed.gone:,}", milliseconds))
 
     def end(*_: object) -> None:
         raise KeyboardInterrupt
@@ -124,7 +137,7 @@ def watch(verbose: bool) -> None:
     signal.signal(signal.SIGTERM, end)
     with (
         contextlib.suppress(KeyboardInterrupt),
-        Watcher(_tree(app), place.index, place.watcher, say) as watcher,
+        Watcher(_tree(app), place.index, place.watcher, tell) as watcher,
     ):
         watcher.run()
     sys.stderr.flush()
@@ -136,8 +149,8 @@ def _tree(app: App) -> Any:
     return WorkTree(Path(app.workspace.root), app.loaded.settings.ignore)
 
 
-def _ago(seconds: float) -> str:
-    for size, unit in ((86_400, "days"), (3600, "hours"), (60, "minutes")):
+def _ago(seconds: float, language: str) -> str:
+    for size, name in ((86_400, "index.days"), (3600, "index.hours"), (60, "index.minutes")):
         if seconds >= 2 * size:
-            return f"{int(seconds // size)} {unit}"
-    return f"{max(int(seconds), 0)} seconds"
+            return say(name, language, int(seconds // size))
+    return say("index.seconds", language, max(int(seconds), 0))

@@ -61,15 +61,25 @@ def folded(text: str, stream: TextIO | None = None) -> str:
     if stream is None or not stream.isatty():
         return text
     columns = shutil.get_terminal_size().columns
-    lines, width = [""], 0
+    lines, taken = [""], 0
     for word in re.split(r"(?<= )", text):
-        size = sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in word)
-        if width and width + size - word.endswith(" ") > columns:
+        size = width(word)
+        if taken and taken + size - word.endswith(" ") > columns:
             lines.append("  ")
-            width = 2
+            taken = 2
         lines[-1] += word
-        width += size
+        taken += size
     return "\n".join(line.rstrip() for line in lines)
+
+
+def padded(text: str, columns: int) -> str:
+    """`text` with blanks behind it up to `columns` columns of a terminal; Han characters take two."""
+    return text + " " * max(columns - width(text), 0)
+
+
+def width(text: str) -> int:
+    """Columns that a text takes on a terminal."""
+    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
 
 
 def aside(text: str) -> None:

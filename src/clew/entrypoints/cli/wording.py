@@ -5,9 +5,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import cache
 
-CHINESE: dict[str, str] = {
+from clew.entrypoints.cli.facts_zh import FACTS
+
+CHINESE: dict[str, str] = FACTS | {
     "No home folder is known for this user": "找不到此用户的主目录",
     "set CLEW_HOME to a folder that Clew may write to": "把 CLEW_HOME 设为 Clew 可以写入的目录",
     "CLEW_HOME is `{}`, which is not an absolute path": "CLEW_HOME 为 `{}`，不是绝对路径",
@@ -48,7 +51,6 @@ CHINESE: dict[str, str] = {
     "{}: {} redirects elsewhere ({}), and the key does not go along": "{}：{} 重定向到别处（{}），密钥不会随之发送",
     "set the final address as the base URL": "请把最终地址设为 base URL",
     "{}: {} cannot be reached{}": "{}：无法连接 {}{}",
-    "{}: the provider {}{}{}": "{}：提供方 {}{}{}",
     "{}: the quota or credit is used up{}{}": "{}：额度已用完{}{}",
     "look at the plan and the billing of the account, or choose another model": "请查看账户的套餐与账单，或选择其他模型",
     "{}: too many requests{}{}": "{}：请求过多{}{}",
@@ -136,7 +138,18 @@ CHINESE: dict[str, str] = {
     "keep one of them": "请只保留一个",
     "the current folder does not exist any more": "当前目录已不存在",
     "change to another folder": "请切换到其他目录",
-    "{} the budget of {} tokens ({})": "{} 预算 {} token（{}）",
+    "{} the budget of {} tokens ({})": "{} {} token 的预算（{}）",
+    "the question and the instructions alone exceed": "仅问题与指令就超出了",
+    "the explicit context alone exceeds": "仅明确给出的上下文就超出了",
+    "the reference lines of the anchors exceed": "锚点的引用行超出了",
+    "question and instructions: {}": "问题与指令：{}",
+    "reference lines of {} anchors: {}": "{} 个锚点的引用行：{}",
+    "kept free for the answer: {}": "为回答保留：{}",
+    "shorten the question": "请缩短问题",
+    "attach less, or only the lines that matter": "请减少附件，或只附上相关的行",
+    "name fewer files and anchors": "请少指定一些文件和锚点",
+    "name a file in it": "请指定其中的文件",
+    "`{}`: {}": "`{}`：{}",
     "{}, or raise the budget (max_tokens) to at least {}": "{}，或把预算（max_tokens）提高到至少 {}",
     "a budget of {} tokens leaves no room for a prompt beside {} tokens of answer": "{} token 的预算在留出 {} token 的回答后已无提示词的空间",
     "raise the budget (max_tokens) or reserve less for the answer": "提高预算（max_tokens），或为回答少留一些",
@@ -268,26 +281,109 @@ CHINESE: dict[str, str] = {
     "{} MB are free": "剩余 {} MB",
     "report it": "请报告此问题",
     "set TMPDIR to a writable folder": "把 TMPDIR 设为可写的目录",
+    "the provider closed the connection{}": "提供方关闭了连接{}",
+    "the provider failed{}": "提供方出错{}",
+    "too many requests{}": "请求过多{}",
+    "nothing came for {} s": "{} 秒内没有任何响应",
+    "{}: the provider refused the key{}{}": "{}：提供方拒绝了密钥{}{}",
+    "{}: the provider wants a key{}{}": "{}：提供方需要密钥{}{}",
+    "check that the key may use this model; {}": "请确认该密钥可以使用此模型；{}",
+    "check that the key is complete and valid; {}": "请确认密钥完整且有效；{}",
+    "`keyring set clew {}` replaces it": "`keyring set clew {}` 可替换它",
+    "it is in {}": "它在 {} 中",
+    "set {}": "请设置 {}",
+    "try again in {} s": "请在 {} 秒后重试",
+    "try again in a while": "请过一会儿重试",
+    "it has {}": "它有 {}",
+    "`ollama pull {}` fetches it; `ollama list` shows what is there": "`ollama pull {}` 可下载它；`ollama list` 可查看已有的模型",
+    "check the name, and that {} is the right address": "请检查名称，并确认 {} 是正确的地址",
+    "is {} the right address?": "{} 是正确的地址吗？",
+    "is {} the right address? Most end in /v1": "{} 是正确的地址吗？大多数以 /v1 结尾",
+    "is the address right, and is there a connection?": "地址是否正确，网络是否连通？",
+    "is Ollama running? `ollama serve` starts it; OLLAMA_HOST names another address": "Ollama 在运行吗？`ollama serve` 可启动它；OLLAMA_HOST 可指定其他地址",
+    "the stream ended before the answer was complete": "回答完成之前数据流就结束了",
+    "{}: all {} tokens of the answer were used up before any text came": "{}：回答的 {} 个 token 在出现任何文本之前就用完了",
+    "{}: the answer ended at its limit of {} tokens": "{}：回答达到 {} token 的上限而结束",
+    "the system keyring": "系统密钥环",
+    "pip install 'clew[local]' adds it": "pip install 'clew[local]' 可安装它",
+    "the package {} is not installed": "没有安装 {}",
+    "git distrusts the owner of this repository: `git config --global --add safe.directory …`": "git 不信任此仓库的所有者：`git config --global --add safe.directory …`",
+    "git is not installed: branch, status and history are left out": "没有安装 git：不含分支、状态和历史",
+    "git is older than 2.31: branch, status and history are left out": "git 早于 2.31：不含分支、状态和历史",
+    "the repository's work tree is configured to lie elsewhere: git is left out": "仓库的工作区被配置在别处：不使用 git",
+    "the repository defines too many filters: git is left out": "仓库定义了过多的过滤器：不使用 git",
+    "git cannot read the repository's configuration": "git 无法读取仓库的配置",
+    "git cannot read the repository here": "git 无法读取此处的仓库",
+    "git did not answer: {}": "git 没有响应：{}",
+    "a folder": "目录",
+    "a named pipe": "命名管道",
+    "a socket": "套接字",
+    "a device": "设备",
+    "text": "文本",
+    "a list": "列表",
+    "keys": "键",
+    "one line of at most {} visible characters": "一行，最多 {} 个可见字符",
+    "a whole number from {} to {}": "{} 到 {} 的整数",
+    "a number from {} to {}": "{} 到 {} 的数",
+    "`true` or `false`": "`true` 或 `false`",
+    "a list of `path` and `weight`": "由 `path` 和 `weight` 组成的列表",
+    "a list of `source: weight`": "`来源: 权重` 的列表",
+    "a list of `provider: URL`": "`提供方: URL` 的列表",
+    "write each item on a line of its own that begins with `- `": "每项单独一行，以 `- ` 开头",
+    "put it in quotes: {}": "请加上引号：{}",
+    "a character that YAML does not allow": "含有 YAML 不允许的字符",
 }
 """English form to Chinese form, with as many `{}`; they keep their order."""
 
 
 def translated(text: str, language: str) -> str:
-    """`text` in Chinese where `language` is `zh` and its form is known; as it is otherwise."""
+    """`text` in Chinese where `language` is `zh` and its form is known; as it is otherwise.
+
+    What fills a gap is put into Chinese as well, unless it stands in quotes there: then it is a name. Of several
+    forms the one that begins first is meant, then the most specific one.
+    """
     if language != "zh" or not text:
         return text
     if text in CHINESE:
         return CHINESE[text]
-    for pattern, chinese in _patterns():
-        if match := pattern.fullmatch(text):
-            return chinese.format(*match.groups())
-    return text
+    found = [(one, match) for one in _patterns() if (match := one.pattern.fullmatch(text))]
+    if not found:
+        # Several things said in a row.
+        parts = text.split("; ")
+        chinese = [translated(part, language) for part in parts] if len(parts) > 1 else parts
+        return text if chinese == parts else "；".join(chinese)
+    form, match = min(found, key=lambda one: len(one[1][1]) if one[0].opens else 0)
+    gaps = zip(match.groups(), form.quoted, strict=True)
+    return form.chinese.format(*(gap if quoted else _filling(gap) for gap, quoted in gaps))
+
+
+def _filling(gap: str) -> str:
+    colon = gap.startswith(": ")
+    words = gap[2:] if colon else gap
+    chinese = translated(words, "zh")
+    return gap if chinese == words else f"{'：' if colon else ''}{chinese}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    pattern: re.Pattern[str]
+    opens: bool
+    """It begins with a gap."""
+    quoted: tuple[bool, ...]
+    """For each gap, whether it stands in quotes."""
+    chinese: str
 
 
 @cache
-def _patterns() -> tuple[tuple[re.Pattern[str], str], ...]:
+def _patterns() -> tuple[_Form, ...]:
     """Forms with a gap, the most specific first."""
     forms = sorted((form for form in CHINESE if "{}" in form), key=lambda form: -len(form.replace("{}", "")))
     return tuple(
-        (re.compile("(.*?)".join(map(re.escape, form.split("{}"))), re.DOTALL), CHINESE[form]) for form in forms
+        _Form(
+            re.compile("(.*?)".join(map(re.escape, form.split("{}"))), re.DOTALL),
+            form.startswith("{}"),
+            tuple(before.endswith(("`", "'", '"')) for before in form.split("{}")[:-1]),
+            CHINESE[form],
+        )
+        for form in forms
     )
