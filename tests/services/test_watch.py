@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from tests.watching import socket_of, vouched, watching
 
 from clew.adapters import chunker
 from clew.adapters.git import find_repository
@@ -70,52 +71,6 @@ def place_of(root: Path, home: Path, name: str = "index") -> Place:
     folders = Home(home, home, home, home)
     index = home / f"{name}-0123456789ab.db"
     return Place(resolve(root, folders, found), found, root, {}, index, watcher_path(folders, index))
-
-
-def socket_of(place: Place) -> Path:
-    assert place.watcher is not None
-    return place.watcher
-
-
-@contextlib.contextmanager
-def watching(place: Place, ignore: tuple[str, ...] = ()) -> Iterator[list[str]]:
-    """A watcher in a thread, from its first refresh on; gives the list of what it says."""
-    said: list[str] = []
-    ready, stop = threading.Event(), threading.Event()
-    failures: list[BaseException] = []
-
-    def say(what: str, detail: str, refreshed: object) -> None:
-        said.append(what)
-        if what == "start":
-            ready.set()
-
-    def run() -> None:
-        try:
-            with Watcher(WorkTree(place.workspace.root, ignore), place.index, socket_of(place), say) as watcher:
-                watcher.run(stop.is_set)
-        except BaseException as error:
-            failures.append(error)
-            ready.set()
-            raise
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    try:
-        assert ready.wait(30) and not failures, failures
-        yield said
-    finally:
-        stop.set()
-        thread.join(30)
-    assert not thread.is_alive() and not failures, failures
-
-
-def vouched(place: Place, ignore: tuple[str, ...] = ()) -> Reply:
-    """The watcher's word, asked for again while a busy machine keeps it from giving one in time."""
-    for _ in range(50):
-        reply = ask_watcher(socket_of(place), sync_request(WorkTree(place.workspace.root, ignore)), patience=10)
-        if reply is not None and reply.digest:
-            return reply
-    pytest.fail("the watcher never vouched for the index")
 
 
 def looked_at(root: Path, index: Path, ignore: tuple[str, ...] = ()) -> str:

@@ -37,12 +37,18 @@ class Watcher:
     of the system, a folder that is gone) it makes a stat pass now and then, and vouches for nothing.
     """
 
-    def __init__(self, tree: WorkTree, index: Path, socket: Path, say: Say) -> None:
-        """Raises Refused when another process watches the tree, StoreError when the state folder cannot be written."""
+    def __init__(
+        self, tree: WorkTree, index: Path, socket: Path, say: Say, now: Callable[[], float] = time.time
+    ) -> None:
+        """`now` tells which files are so young that they may change unseen, as for `freshen`.
+
+        Raises Refused when another process watches the tree, StoreError when the state folder cannot be written.
+        """
         self._root = Path(os.path.realpath(tree.root))
         self._watched = WatchedTree(tree)
         self._index_path = index
         self._say = say
+        self._now = now
         self._events: Events | None = None
         self._index: CodeIndex | None = None
         self._opened: os.stat_result | None = None
@@ -165,7 +171,7 @@ class Watcher:
                 # A new folder is watched only a moment after its event: what came into it before that gave no event.
                 self._events.settle(SETTLE)
             self._watched.walk()
-        return self._current_index().refresh(self._watched, chunker.outline)
+        return self._current_index().refresh(self._watched, chunker.outline, now=self._now)
 
     def _current_index(self) -> CodeIndex:
         """The index, opened again where it was deleted or made anew meanwhile."""
