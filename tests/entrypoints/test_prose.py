@@ -8,7 +8,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.entrypoints.cli.prose import Prose, cells
+from clew.entrypoints.cli.prose import Prose, width
 
 
 def broken(text: str, columns: int, cuts: list[int] | None = None) -> str:
@@ -35,7 +35,7 @@ def test_only_blanks_change(text: str, columns: int) -> None:
 
 @given(st.lists(st.text(st.sampled_from("abc中文"), min_size=1, max_size=3), max_size=30), st.integers(8, 30))
 def test_no_line_is_wider_than_the_terminal(words: list[str], columns: int) -> None:
-    assert all(cells(line) <= columns for line in broken(" ".join(words), columns).split("\n"))
+    assert all(width(line) <= columns for line in broken(" ".join(words), columns).split("\n"))
 
 
 def test_words_and_references_stay_whole() -> None:

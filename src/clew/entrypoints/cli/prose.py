@@ -13,7 +13,7 @@ _PIECE = re.compile(
 _ITEM = re.compile(r" *(?:[-*+>]|\d+[.)]) +")
 
 
-def cells(text: str) -> int:
+def width(text: str) -> int:
     """Columns that a terminal needs for text without line breaks."""
     return sum(
         0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text
@@ -63,13 +63,13 @@ class Prose:
             return ""
         gap, self._blanks = self._blanks, ""
         before, self._line = self._line, self._line + gap + piece
-        width = cells(gap + piece)
-        if before.strip() and not self._fixed() and self._column + width > self.columns:
+        needed = width(gap + piece)
+        if before.strip() and not self._fixed() and self._column + needed > self.columns:
             item = _ITEM.match(self._line)
             indent = " " * len(item[0]) if item else self.hang
-            self._column = len(indent) + cells(piece)
+            self._column = len(indent) + width(piece)
             return f"\n{indent}{piece}"
-        self._column += width
+        self._column += needed
         return gap + piece
 
     def _fixed(self) -> bool:

@@ -6,12 +6,12 @@ import contextlib
 import re
 import shutil
 import sys
-import unicodedata
 from typing import TextIO
 
 import click
 
 from clew.app import App, environment
+from clew.entrypoints.cli.prose import Prose, width
 
 _STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 """Control characters but tab and line break: they could move the cursor, set the title or write to the clipboard."""
@@ -53,33 +53,20 @@ def harmless(text: str, stream: TextIO | None = None) -> str:
 
 
 def folded(text: str, stream: TextIO | None = None) -> str:
-    """A line that a terminal would break in the middle of a word, broken between its parts; elsewhere as it is.
+    """A line that a terminal would break in the middle of a word, broken between its words; elsewhere as it is.
 
-    Han characters take two columns. Lines after the first are indented. `stream` is where it goes, stderr if not given.
+    Lines after the first are indented. `stream` is where it goes, stderr if not given.
     """
     stream = stream or sys.stderr
     if stream is None or not stream.isatty():
         return text
-    columns = shutil.get_terminal_size().columns
-    lines, taken = [""], 0
-    for word in re.split(r"(?<= )", text):
-        size = width(word)
-        if taken and taken + size - word.endswith(" ") > columns:
-            lines.append("  ")
-            taken = 2
-        lines[-1] += word
-        taken += size
-    return "\n".join(line.rstrip() for line in lines)
+    prose = Prose(shutil.get_terminal_size().columns, hang="  ")
+    return prose.feed(text) + prose.end()
 
 
 def padded(text: str, columns: int) -> str:
     """`text` with blanks behind it up to `columns` columns of a terminal; Han characters take two."""
     return text + " " * max(columns - width(text), 0)
-
-
-def width(text: str) -> int:
-    """Columns that a text takes on a terminal."""
-    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
 
 
 def aside(text: str) -> None:
