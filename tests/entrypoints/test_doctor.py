@@ -13,7 +13,7 @@ from clew.entrypoints.cli.texts import TEXTS
 
 CHECKS = {
     "configuration", "python", "home", "git", "index", "english", "chinese", "abstain", "budget", "history",
-    "tokenizer", "table", "grammars", "keyring", "tidy", "models", "terminal",
+    "tokenizer", "table", "modes", "grammars", "keyring", "tidy", "models", "terminal",
 }  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from clew.adapters.embedding import StaticTable
 from clew.adapters.git import find_repository
 from clew.adapters.git_process import GitCommand, clean_environ, find_program
 from clew.adapters.home import Home
+from clew.adapters.mode_model import load_mode_model
 from clew.adapters.models.catalogue import Catalogue
 from clew.adapters.models.keys import keyring_state
 from clew.adapters.tokenizers import tokenizer_for
@@ -90,6 +91,7 @@ def examine(environ: Mapping[str, str], home: Home, language: str) -> Iterator[F
             shutil.rmtree(scratch, ignore_errors=True)
     yield _checked("tokenizer", _tokenizer)
     yield _checked("table", _table)
+    yield _checked("modes", _modes)
     yield _checked("grammars", _grammars)
     yield _checked("keyring", lambda: _keyring(environ))
     if scratch is not None:
@@ -268,8 +270,20 @@ def _tokenizer() -> Finding:
     return Finding("tokenizer", "ok", f"{tokenizer.name}, exact")
 
 
+def _modes() -> Finding:
+    weights = load_mode_model()
+    if weights is None:
+        cause = "the weights of the mode decision cannot be read"
+        return Finding("modes", "warn", "everything is searched", cause, "install clew again")
+    return Finding("modes", "ok", f"{len(weights.topics)} kinds of questions")
+
+
 def _table() -> Finding:
-    rows = StaticTable.load().encode(["retry after a timeout", "超时后重试", "bread and butter"])
+    try:
+        table = StaticTable.load()
+    except (OSError, ValueError, EOFError) as error:
+        return Finding("table", "warn", "", f"cannot be read: {error}", "install clew again")
+    rows = table.encode(["retry after a timeout", "超时后重试", "bread and butter"])
     near, far = float(rows[0] @ rows[1]), float(rows[0] @ rows[2])
     if near <= far:
         cause = f"a sentence is no nearer to its translation ({near:.2f}) than to another one ({far:.2f})"

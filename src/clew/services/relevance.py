@@ -126,9 +126,17 @@ def load_products() -> frozenset[str]:
 
 
 @cache
-def load_table() -> StaticTable:
-    """The static embedding table; loaded once a process."""
-    return StaticTable.load()
+def load_table() -> StaticTable | None:
+    """The static embedding table, loaded once a process; None where it is missing or damaged."""
+    try:
+        return StaticTable.load()
+    except (OSError, ValueError, EOFError):
+        return None
+
+
+def lacks_table() -> bool:
+    """Whether the table was wanted in this process and could not be read."""
+    return load_table.cache_info().currsize > 0 and load_table() is None
 
 
 @cache
@@ -216,8 +224,8 @@ class Finder:
         """Numbers that tell a question that something here answers from one that nothing does."""
         texts = [self.text(passage) for passage in shown[:_LIKE]] if self.text is not None else []
         likeness: list[float] = []
-        if texts:
-            vectors = load_table().encode([question, *(text[:_LIKE_CHARACTERS] for text in texts)])
+        if texts and (table := load_table()) is not None:
+            vectors = table.encode([question, *(text[:_LIKE_CHARACTERS] for text in texts)])
             likeness = [float(value) for value in vectors[1:] @ vectors[0]]
         found = Found(
             matched.evidence, matched.scored, matched.near, self.chunk_file, matched.frequencies, top,

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from clew._version import __version__
+from clew.adapters.embedding import TABLE_FILES
 from clew.adapters.git import Git, NoRepository
 from clew.core.context import assemble
 from clew.core.context.cachekey import Asking, KeyParts, cache_key
@@ -109,7 +110,7 @@ def _parts(freshened: Freshened, asking: Asking, git: Git | NoRepository) -> Key
         memory=NO_MEMORY,
         assembler=assemble.VERSION,
         ranking=words["ranking.json"],
-        embedding=words["static/table.json"],
+        embedding=words.get("static/table.json", ""),
         words={name: digest for name, digest in words.items() if name.endswith(".tsv")},
         index=f"{index.FORMAT}:{VARIANT}",
         program=__version__,
@@ -121,9 +122,11 @@ def _words() -> dict[str, str]:
     """Digests of the shipped files that searches depend on; `table.json` holds the digest of its vectors."""
     folder = resources.files("clew").joinpath("data")
     names = ("ranking.json", "glossary.tsv", "thesaurus.tsv", "background.tsv", "static/table.json")
+    # A search can do without the table, and is another one then.
+    whole = all(folder.joinpath("static", name).is_file() for name in ("table.json", *TABLE_FILES))
     return {
         name: hashlib.blake2b(folder.joinpath(*name.split("/")).read_bytes(), digest_size=16).hexdigest()
-        for name in names
+        for name in (names if whole else names[:-1])
     }
 
 

@@ -73,6 +73,10 @@ REASONS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "said": ('points at what was just said ("{}")', "指向刚才说过的内容（“{}”）"),
         "nothing": ("may be about this project, but nothing here matches", "可能与本项目有关，但这里没有匹配的内容"),
         "option": ("asked for by option", "由选项指定"),
+        "unweighed": (
+            "the weights that decide cannot be read, so everything is searched",
+            "无法读取用于判断的权重，因此搜索全部内容",
+        ),
         "off": ("context is switched off", "已关闭上下文"),
         "project": ('points at this project ("{}")', "指向当前项目（“{}”）"),
         "minimal.knowledge": ("general knowledge: nothing points at this project", "通用知识：没有指向本项目的内容"),
@@ -194,8 +198,11 @@ def explain(code: str, detail: str = "", locale: str = "en") -> str:
     return re.sub(r' ?[(（]["“]\{\}["”][)）]', "", text).replace(" `{}`", "")
 
 
-def decide(question: str, evidence: Evidence, model: ModeModel) -> Decision:
-    """The mode for a question, with its reason; same input, same answer, no model call."""
+def decide(question: str, evidence: Evidence, model: ModeModel | None) -> Decision:
+    """The mode for a question, with its reason; same input, same answer, no model call.
+
+    Without weights, what no rule decides is rich: rather too much than an answer out of the air.
+    """
     sure = {mode: float(mode is Mode.RICH) for mode in Mode}
     if evidence.explicit:
         return _decision(Mode.RICH, "attached", "", sure)
@@ -207,6 +214,8 @@ def decide(question: str, evidence: Evidence, model: ModeModel) -> Decision:
         return _decision(Mode.RICH, "said", said.group().replace("\n", " "), sure)
     if evidence.has_exchange and (linked := _LINKED.match(question)):
         return _decision(Mode.RICH, "exchange", linked.group(), sure)
+    if model is None:
+        return _decision(Mode.RICH, "unweighed", "", sure)
     logits = topic_logits(features(question), model)
     unmoved = _softmax(logits)
     plain = _by_mode(unmoved)

@@ -30,6 +30,7 @@ from clew.entrypoints.cli.wording import translated
 from clew.errors import ModelError, StoreError, StoreTooNew, UsageError
 from clew.services.ask import Answer, Threads, earlier, keep, stream_answer
 from clew.services.context import Gathered, Wish, gather
+from clew.services.relevance import lacks_table
 from clew.stores.exchanges import ExchangeStore
 
 _PATIENCE = 30.0
@@ -97,7 +98,7 @@ def ask(preview: bool, debug: bool, verbose: bool, quiet: bool, **given: Any) ->
     with _history(app) as store:
         thread = _thread(app, store, new=given["new"])
         gathered = _gather(app, wish, earlier(store, app.workspace.id, thread) if store else ())
-        _notices(app, *(store.notices if store else ()), *_without_git(app, wish), *gathered.notices)
+        _notices(app, *(store.notices if store else ()), *_without_git(app, wish), *_without_table(), *gathered.notices)
         if not quiet and not as_json:
             aside(pale(folded(gathered.snapshot.report.one_line(language, gathered.reason))))
         if debug:
@@ -129,7 +130,7 @@ def context(**given: Any) -> None:
     with _history(app) as store:
         thread = _thread(app, store, new=given["new"])
         gathered = _gather(app, wish, earlier(store, app.workspace.id, thread) if store else ())
-        _notices(app, *(store.notices if store else ()), *_without_git(app, wish), *gathered.notices)
+        _notices(app, *(store.notices if store else ()), *_without_git(app, wish), *_without_table(), *gathered.notices)
     report = gathered.snapshot.report
     if given["as_json"]:
         messages = [{"role": m.role, "blocks": list(m.blocks)} for m in gathered.snapshot.messages()]
@@ -192,6 +193,11 @@ def _thread(app: App, store: ExchangeStore | None, *, new: bool) -> str:
 def _notices(app: App, *notices: str) -> None:
     for notice in (*app.loaded.notices, *notices):
         aside(say("note", app.language) + translated(notice, app.language))
+
+
+def _without_table() -> tuple[str, ...]:
+    """That likeness of meaning did not count, where it should have."""
+    return ("the table of word vectors cannot be read: likeness did not count",) if lacks_table() else ()
 
 
 def _without_git(app: App, wish: Wish) -> tuple[str, ...]:

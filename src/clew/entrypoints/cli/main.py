@@ -171,6 +171,10 @@ def _run(wanted: list[str]) -> int:
     except MemoryError:
         tell("out of memory", "attach less, or lower max_tokens", wanted, "OutOfMemory")
         return 1
+    except ImportError as error:
+        _trace()
+        tell(f"the Python package {error.name or error} cannot be loaded", "install clew again", wanted, "Incomplete")
+        return 1
     except ClosedPipe:
         _drop_output()
         return CLOSED_PIPE
@@ -219,7 +223,18 @@ def _unwritten(error: OSError, arguments: Sequence[str]) -> int:
         tell(f"the output could not be written: {error.strerror}", "", arguments, "OutputError")
         _drop_output()
         return 1
+    if error.filename is not None and _is_ours(error.filename):
+        _trace()
+        lost = f"a part of Clew itself cannot be read: {error.filename}"
+        tell(lost, "install clew again", arguments, "Incomplete")
+        return 1
     return _unexpected(error, arguments)
+
+
+def _is_ours(name: object) -> bool:
+    """Whether a path lies in the package, which comes whole or not at all."""
+    package = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "data")
+    return str(name).startswith(package + os.sep)
 
 
 def _drop_output() -> None:
@@ -227,13 +242,18 @@ def _drop_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _unexpected(error: Exception, arguments: Sequence[str]) -> int:
+def _trace() -> None:
+    """Where it went wrong, for those who ask for it."""
     from clew.app import environment  # the only reader of the environment
 
     if environment().get("CLEW_DEBUG"):
         import traceback
 
         traceback.print_exc()
+
+
+def _unexpected(error: Exception, arguments: Sequence[str]) -> int:
+    _trace()
     tell(
         f"unexpected {type(error).__name__}: {error}",
         "run it again with CLEW_DEBUG=1 and report what it prints",

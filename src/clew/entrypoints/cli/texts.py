@@ -99,6 +99,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "doctor.history": ("exchange kept and deleted", "问答的保存与删除"),
     "doctor.tokenizer": ("tokenizer", "分词器"),
     "doctor.table": ("static word table", "静态词向量表"),
+    "doctor.modes": ("mode decision", "模式判断"),
     "doctor.grammars": ("grammars", "语法"),
     "doctor.keyring": ("keyring", "系统密钥环"),
     "doctor.models": ("models", "模型"),

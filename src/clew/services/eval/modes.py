@@ -14,7 +14,7 @@ from typing import Any, Final
 from clew.adapters.mode_model import load_mode_model
 from clew.core.context.mode import Evidence, Mode, decide
 from clew.core.context.topics import ModeModel
-from clew.errors import UsageError
+from clew.errors import StoreError, UsageError
 from clew.services.eval.labelled import read_labelled, text_of
 
 # (ideal, got): what a wrong mode costs. Too little context costs an answer, too much costs only tokens.
@@ -75,6 +75,8 @@ def evaluate_modes(path: Path, model: ModeModel | None = None) -> ModesResult:
     """
     questions = [_question(where, row) for where, row in read_labelled(path, _SHAPE)]
     weights = model or load_mode_model()
+    if weights is None:
+        raise StoreError("the weights of the mode decision cannot be read", hint="install clew again")
     items: list[ModeItem] = []
     pairs: list[tuple[Mode, Mode]] = []
     for question in questions:
