@@ -6,10 +6,12 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import click
 
 ARGV = (sys.executable, "-m", "clew")
 
@@ -86,6 +88,17 @@ def environ(changes: Mapping[str, str | None]) -> dict[str, str]:
     """The environment of the test with changes."""
     kept = {name: value for name, value in os.environ.items() if changes.get(name, "") is not None}
     return kept | {name: value for name, value in changes.items() if value is not None}
+
+
+def command_tree(command: click.Command, *path: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """A command and all below it, with the words that call them."""
+    yield path, command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            assert below is not None
+            yield from command_tree(below, *path, name)
 
 
 def write(root: Path, files: Mapping[str, str | bytes]) -> Path:

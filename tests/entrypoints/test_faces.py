@@ -7,24 +7,15 @@ import os
 import re
 import sqlite3
 import subprocess
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import click
 import pytest
-from tests.command import ARGV, HARBOUR, Done, clew, commit, environ, script, write
+from tests.command import ARGV, HARBOUR, Done, clew, command_tree, commit, environ, script, write
 from tests.scripted_server import serving
 
 from clew.entrypoints.cli.main import COMMANDS, cli
-
-
-@pytest.fixture
-def harbour(home: Path, tmp_path: Path) -> Path:
-    """A small repository."""
-    root = write(tmp_path / "harbour", HARBOUR)
-    commit(root)
-    return root
 
 
 def snapshot(root: Path) -> dict[str, bytes]:
@@ -444,22 +435,13 @@ def test_no_command_writes_into_the_repository_or_the_home_outside_of_its_own_fo
 # ---------------------------------------------------------------------- JSON
 
 
-def leaves(command: click.Command, *path: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    """Every command that does something, with the words that call it."""
-    if not isinstance(command, click.Group) or command.invoke_without_command:
-        yield path, command
-    if isinstance(command, click.Group):
-        context = click.Context(command)
-        for name in command.list_commands(context):
-            below = command.get_command(context, name)
-            assert below is not None
-            yield from leaves(below, *path, name)
-
-
 @pytest.mark.requirement("F-01")
 def test_every_command_that_prints_data_prints_it_as_json_too() -> None:
     without = {
-        path for path, command in leaves(cli) if "--json" not in [name for p in command.params for name in p.opts]
+        path
+        for path, command in command_tree(cli)
+        if (not isinstance(command, click.Group) or command.invoke_without_command)
+        and "--json" not in [name for p in command.params for name in p.opts]
     }
     # One prints a program for a shell, the other nothing but what it is doing.
     assert without == {("completion",), ("watch",)}

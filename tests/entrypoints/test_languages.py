@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 import pytest
-from tests.command import HARBOUR, clew, commit, write
+from tests.command import clew, command_tree, write
 
 from clew.entrypoints.cli.files_zh import COMMENTS
 from clew.entrypoints.cli.help_zh import HELP
@@ -26,14 +26,6 @@ PACKAGE = Path(__file__).parents[2] / "src" / "clew"
 ZH = {"LC_ALL": "zh_CN.UTF-8", "COLUMNS": "200"}
 HAN = re.compile("[\u4e00-\u9fff]")
 SENTENCE = re.compile(r"[a-z]{2,} [a-z]{2,} [a-z]{2,}")
-
-
-@pytest.fixture
-def harbour(home: Path, tmp_path: Path) -> Path:
-    """A small repository."""
-    root = write(tmp_path / "harbour", HARBOUR)
-    commit(root)
-    return root
 
 
 def english(text: str) -> list[str]:
@@ -104,18 +96,7 @@ def test_messages_follow_the_locale_and_the_setting(harbour: Path, home: Path) -
 # ---------------------------------------------------------------------- help
 
 
-def tree(command: click.Command, *path: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    """A command and all below it, with the words that call them."""
-    yield path, command
-    if isinstance(command, click.Group):
-        context = click.Context(command)
-        for name in command.list_commands(context):
-            below = command.get_command(context, name)
-            assert below is not None
-            yield from tree(below, *path, name)
-
-
-ALL = dict(tree(cli))
+ALL = dict(command_tree(cli))
 
 
 def paragraphs(text: str) -> list[str]:

@@ -23,14 +23,6 @@ from tests.scripted_server import Turn, serving
 QUESTION = "where does the retry wait before the next attempt?"
 
 
-@pytest.fixture
-def harbour(home: Path, tmp_path: Path) -> Path:
-    """A small repository."""
-    root = write(tmp_path / "harbour", HARBOUR)
-    commit(root)
-    return root
-
-
 def quoted(out: str, root: Path) -> list[tuple[str, int]]:
     """Each `path:line` of an answer without a model. The line that stands there must be the one in the file."""
     found: list[tuple[str, int]] = []
@@ -252,7 +244,8 @@ def test_an_answer_that_was_cut_off_is_shown_and_kept(harbour: Path) -> None:
 
 
 @pytest.mark.requirement("P-14", "F-01")
-def test_ctrl_c_keeps_what_came(harbour: Path) -> None:
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_while_an_answer_comes_keeps_what_came(harbour: Path, number: signal.Signals, status: int) -> None:
     with serving() as server:
         server.turns = [Turn(pieces=("First half, ", "second half."), fault="hang-in")]
         env = {"OPENAI_BASE_URL": f"{server.url}/v1", "OPENAI_API_KEY": "sk-test", "CLEW_MODEL": "openai:gpt-5-mini"}
@@ -262,29 +255,10 @@ def test_ctrl_c_keeps_what_came(harbour: Path) -> None:
         )  # fmt: skip
         assert child.stdout is not None
         assert child.stdout.read(5) == b"First"
-        child.send_signal(signal.SIGINT)
-        out, err = child.communicate(timeout=60)
-    assert child.returncode == 130
-    assert out.startswith(b" half,") and out.endswith(b"\n")
-    assert b"what came so far was kept" in err and b"Traceback" not in err
-    assert "First half, \n[cut off]" in clew("history", "show", "1", cwd=harbour).out
-
-
-@pytest.mark.requirement("P-14", "F-01")
-def test_a_termination_keeps_what_came_and_ends_with_143(harbour: Path) -> None:
-    with serving() as server:
-        server.turns = [Turn(pieces=("First half, ", "second half."), fault="hang-in")]
-        env = {"OPENAI_BASE_URL": f"{server.url}/v1", "OPENAI_API_KEY": "sk-test", "CLEW_MODEL": "openai:gpt-5-mini"}
-        child = subprocess.Popen(
-            [*ARGV, "ask", "why does src/retry.py fail?"], cwd=harbour, env=environ(env), stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
-        )  # fmt: skip
-        assert child.stdout is not None
-        assert child.stdout.read(5) == b"First"
-        child.terminate()
+        child.send_signal(number)
         out, err = child.communicate(timeout=60)
         assert server.gone.wait(30), "the connection was left open"
-    assert child.returncode == 143
+    assert child.returncode == status
     assert out.startswith(b" half,") and out.endswith(b"\n")
     assert b"what came so far was kept" in err and b"Traceback" not in err
     assert "First half, \n[cut off]" in clew("history", "show", "1", cwd=harbour).out

@@ -142,33 +142,32 @@ class CodeIndex(IndexReading):
         """
         began = time.perf_counter()
         entries = {entry.path: entry for entry in tree.entries()}
+
+        def take(entry: Entry) -> bool:
+            return self._take(tree, outline, entry, now)
+
         try:
             try:
-                read, changed, gone = self._brought(tree, outline, entries, now, progress)
+                read, changed, gone = self._brought(entries, take, progress)
             except sqlite3.DatabaseError as error:
                 if not is_damage(error):
                     raise
                 self._db.close()
                 remove(self.path)
                 self._db = _connect(self.path, self._variant)
-                read, changed, gone = self._brought(tree, outline, entries, now, progress)
+                read, changed, gone = self._brought(entries, take, progress)
         except sqlite3.Error as error:
             raise _store_error(self.path, error) from error
         return Refreshed(len(entries), read, changed, gone, time.perf_counter() - began, self.digest())
 
     def _brought(
-        self,
-        tree: Tree,
-        outline: Callable[[str, str], Outline],
-        entries: dict[str, Entry],
-        now: Callable[[], float],
-        progress: Callable[[int, int], None] | None,
+        self, entries: dict[str, Entry], take: Callable[[Entry], bool], progress: Callable[[int, int], None] | None
     ) -> tuple[int, int, int]:
         """Numbers of files that were read, that changed, that are gone."""
         read = changed = 0
         stale, gone = self._difference(entries)
         if stale or gone:
-            read, changed = self._bring(tree, outline, entries, now, progress)
+            read, changed = self._bring(entries, take, progress)
         digest = hashlib.blake2b(digest_size=16)
         for path in sorted(entries):
             digest.update(f"{path}\0{entries[path].stamp}\n".encode())
@@ -204,12 +203,7 @@ class CodeIndex(IndexReading):
         return stale, gone
 
     def _bring(
-        self,
-        tree: Tree,
-        outline: Callable[[str, str], Outline],
-        entries: dict[str, Entry],
-        now: Callable[[], float],
-        progress: Callable[[int, int], None] | None,
+        self, entries: dict[str, Entry], take: Callable[[Entry], bool], progress: Callable[[int, int], None] | None
     ) -> tuple[int, int]:
         read = changed = 0
         with self._writing():
@@ -220,12 +214,13 @@ class CodeIndex(IndexReading):
             with self._writing():
                 for path in stale[at : at + BATCH]:
                     read += 1
-                    changed += self._take(tree, outline, entries[path], now)
+                    changed += take(entries[path])
             if progress is not None:
                 progress(min(at + BATCH, len(stale)), len(stale))
         return read, changed
 
     def _take(self, tree: Tree, outline: Callable[[str, str], Outline], entry: Entry, now: Callable[[], float]) -> bool:
+        """Read one file again; whether its content is another one."""
         row = self._db.execute("select id, stamp, digest from files where path = ?", (entry.path,)).fetchone()
         young = entry.mtime > 0 and now() - entry.mtime < TICK
         file_kind = kind(entry.path)
