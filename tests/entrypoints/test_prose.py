@@ -19,7 +19,7 @@ def broken(text: str, columns: int, cuts: list[int] | None = None) -> str:
     return "".join(prose.feed(piece) for piece in pieces) + prose.end()
 
 
-TEXTS = st.text(st.sampled_from("ab-1. `|，。中文é\n"), max_size=60)
+TEXTS = st.text(st.sampled_from("ab-1. `|，。（“”中文é\n"), max_size=60)
 
 
 @given(TEXTS, st.integers(4, 30), st.lists(st.integers(0, 60), max_size=8))
@@ -46,8 +46,9 @@ def test_an_item_of_a_list_goes_on_below_its_text() -> None:
     assert broken("1. one two three\n- four five", 9) == "1. one\n   two\n   three\n- four\n  five"
 
 
-def test_chinese_breaks_between_characters_and_not_before_the_mark_that_closes() -> None:
+def test_chinese_breaks_between_characters_and_marks_stay_with_their_words() -> None:
     assert broken("它在这里，不在那里。", 9) == "它在这\n里，不在\n那里。"
+    assert broken("看这里（`ab`）吧", 8) == "看这里\n（`ab`）\n吧"
 
 
 def test_code_and_tables_stay_as_they_are() -> None:

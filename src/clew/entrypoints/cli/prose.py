@@ -6,10 +6,12 @@ import re
 import unicodedata
 
 _WIDE = "\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6"
+_OPENS = "（「『【《“‘"
+_CLOSES = "、。，．：；？！）」』】》”’"
 _PIECE = re.compile(
-    rf"\n| +|[{_WIDE}][、。，．：；？！）」』】》”’,.:;?!)\]]*|[^\n {_WIDE}]+[、。，．：；？！）」』】》”’]*"
+    rf"\n| +|[{_OPENS}]*(?:(?![{_OPENS}])[{_WIDE}][{_CLOSES},.:;?!)\]]*|[^\n {_WIDE}{_OPENS}]+[{_CLOSES}]*)|[{_OPENS}]+"
 )
-"""What is never torn: a line break, blanks, a wide character or a word, each with the marks that close it."""
+"""What is never torn: a line break, blanks, a wide character or a word, each with the marks that open and close it."""
 _ITEM = re.compile(r" *(?:[-*+>]|\d+[.)]) +")
 
 
