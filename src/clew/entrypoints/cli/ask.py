@@ -27,7 +27,7 @@ from clew.entrypoints.cli.stopping import stop_status
 from clew.entrypoints.cli.style import apply_color, aside, data, folded, pale
 from clew.entrypoints.cli.texts import say
 from clew.entrypoints.cli.wording import translated
-from clew.errors import ModelError, StoreError, StoreTooNew, UsageError
+from clew.errors import ModelError, ModelKeyMissing, StoreError, StoreTooNew, UsageError
 from clew.services.ask import Answer, Threads, earlier, keep, stream_answer
 from clew.services.context import Gathered, Wish, gather
 from clew.services.relevance import lacks_table
@@ -93,7 +93,7 @@ def ask(preview: bool, debug: bool, verbose: bool, quiet: bool, **given: Any) ->
     Text on stdin and FILEs are explicit context: they always go along, whole. The report on stderr says what was used.
     Without a model the best passages are the answer.
     """
-    app, wish, model = _prepared(given)
+    app, wish, model = _prepared(given, asks=not preview)
     language, as_json = app.language, given["as_json"]
     with _history(app) as store:
         thread = _thread(app, store, new=given["new"])
@@ -126,7 +126,7 @@ Examples:
 @_options
 def context(**given: Any) -> None:
     """Print the assembled prompt for QUESTION, for use with any other tool. The report goes to stderr."""
-    app, wish, _ = _prepared(given)
+    app, wish, _ = _prepared(given, asks=False)
     with _history(app) as store:
         thread = _thread(app, store, new=given["new"])
         gathered = _gather(app, wish, earlier(store, app.workspace.id, thread) if store else ())
@@ -141,7 +141,8 @@ def context(**given: Any) -> None:
     data(gathered.snapshot.text())
 
 
-def _prepared(given: dict[str, Any]) -> tuple[App, Wish, Model | None]:
+def _prepared(given: dict[str, Any], *, asks: bool) -> tuple[App, Wish, Model | None]:
+    """What a command needs. Where no model is asked, its key may be missing: its tokens are counted without."""
     flags = {"max_tokens": given["max_tokens"], "style": given["style"], "model": given["model"]}
     if given["no_context"]:
         if given["mode"] not in (None, Mode.MINIMAL.value):
@@ -154,7 +155,12 @@ def _prepared(given: dict[str, Any]) -> tuple[App, Wish, Model | None]:
     app = App.here({key: value for key, value in flags.items() if value is not None})
     # The settings and the model go first: nobody should wait for a pipe to learn of a slip of the pen.
     apply_color(app)
-    model = app.model()
+    model = None
+    try:
+        model = app.model()
+    except ModelKeyMissing:
+        if asks:
+            raise
     question = (given["question"] or "").strip()
     stdin = _piped(app.language, asked=bool(question), named="-" in given["files"])
     if not question and not given["files"] and stdin is None:

@@ -173,7 +173,8 @@ def _run(wanted: list[str]) -> int:
         return 1
     except ImportError as error:
         _trace()
-        tell(f"the Python package {error.name or error} cannot be loaded", "install clew again", wanted, "Incomplete")
+        package = error.name.partition(".")[0] if error.name else str(error)
+        tell(f"the Python package {package} cannot be loaded", "install clew again", wanted, "Incomplete")
         return 1
     except ClosedPipe:
         _drop_output()
