@@ -182,7 +182,8 @@ def test_every_reason_reads_in_english_and_chinese_with_and_without_a_name() -> 
 
 
 def test_every_topic_of_the_model_has_a_reason() -> None:
-    assert set(load_mode_model().topics) <= set(REASONS)
+    model = load_mode_model()
+    assert model is not None and set(model.topics) <= set(REASONS)
 
 
 @given(st.text(max_size=3000), st.booleans(), st.one_of(st.none(), st.floats(0, 1)))
