@@ -48,7 +48,10 @@ def find_home(environ: Mapping[str, str]) -> Home:
     if environ.get("HOME") == "":
         raise _homeless()
     places = PlatformDirs("clew", appauthor=False)
-    home = Home(places.user_config_path, places.user_data_path, places.user_cache_path, places.user_state_path)
+    try:
+        home = Home(places.user_config_path, places.user_data_path, places.user_cache_path, places.user_state_path)
+    except RuntimeError as error:  # neither HOME nor an entry in the password database
+        raise _homeless() from error
     if not all(path.is_absolute() for path in (home.config, home.data, home.cache, home.state)):
         raise _homeless()
     return home
