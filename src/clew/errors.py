@@ -4,6 +4,7 @@ Every error that Clew raises on purpose.
 * ClewError                  1 · 500   never raised itself
   x UsageError               2 · 400   the caller can mend it
     + NotFound               2 · 404
+    + Conflict               2 · 409   it changed since it was read
     + ConfigError            2 · 400   a configuration file, variable or flag is wrong
     + OverBudget             2 · 413   explicit context alone exceeds the budget
     + Refused                2 · 403   against a rule that the user set or that protects them
@@ -57,6 +58,12 @@ class NotFound(UsageError):
     """There is no such thing"""
 
     http_status = 404
+
+
+class Conflict(UsageError):
+    """It has changed since it was read"""
+
+    http_status = 409
 
 
 class ConfigError(UsageError):

@@ -1,0 +1,1 @@
+"""Documents of memory: what they say, how they change, what is wrong with them."""
