@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import subprocess
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -283,6 +284,37 @@ def test_a_bound_cuts_at_the_same_file_every_time_and_says_so(tmp_path: Path) ->
     assert [entry.path for entry in tree.entries()] == first
     (tmp_path / "z.py").unlink()
     assert [entry.path for entry in WorkTree(tmp_path, most_files=12).entries()][-1] == "c/3.py"
+
+
+@pytest.mark.requirement("Q-46")
+def test_ignored_files_count_for_the_bound_of_the_walk_and_the_cut_goes_by_name(tmp_path: Path) -> None:
+    put(tmp_path, *(f"flat/{number:02}.{ending}" for ending in ("py", "log") for number in range(20)), "z/later.py")
+    (tmp_path / ".gitignore").write_text("*.log\n", encoding="utf-8")
+    tree = WorkTree(tmp_path, most_visited=13)
+    # Three entries lie at the top; of the folder, eleven more are looked at, every second of them a log.
+    assert [entry.path for entry in tree.entries()] == [".gitignore", *(f"flat/{number:02}.py" for number in range(5))]
+    assert tree.left_out == "the walk stopped after 13 directory entries"
+
+
+@pytest.mark.slow
+@pytest.mark.requirement("Q-25", "Q-46")
+def test_a_folder_of_very_many_files_takes_memory_for_those_that_are_looked_at_only(tmp_path: Path) -> None:
+    (tmp_path / "flat").mkdir()
+    for number in range(250_000):
+        (tmp_path / "flat" / f"{number * 7919 % 250_000:06}").touch()
+    (tmp_path / "flat" / "pyvenv.cfg").touch()
+    kept = tmp_path / "flat" / "pyvenv.cfg"
+    tree = WorkTree(tmp_path, most_visited=1000)
+    # A name that tells what a folder is counts wherever it stands among the others.
+    assert not list(tree.entries())
+    kept.unlink()
+    tracemalloc.start()
+    found = [entry.path for entry in tree.entries()]
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found == [f"flat/{number:06}" for number in range(1000)]
+    assert tree.left_out == "the walk stopped after 1000 directory entries"
+    assert peak < 30e6
 
 
 @pytest.mark.slow

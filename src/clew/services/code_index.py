@@ -244,6 +244,8 @@ class IndexStatus:
     fresh: bool = False
     """The index mirrors the files and the history as they are now."""
     watched: bool = False
+    notice: str = ""
+    """What the user should know about files that are missing from it."""
 
     def to_json(self) -> dict[str, object]:
         """All of it, as plain values."""
@@ -270,6 +272,7 @@ def index_status(path: Path, tree: WorkTree, git: Git | NoRepository, watcher: P
     return IndexStatus(
         str(path), True, **counts, size=sum(one.st_size for one in found),
         written=max(one.st_mtime for one in found[:2]), stale=stale, gone=gone, fresh=fresh, watched=told is not None,
+        notice=tree.left_out,
     )  # fmt: skip
 
 

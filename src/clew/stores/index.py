@@ -34,8 +34,15 @@ TICK = 2.0
 """Seconds: the coarsest clock of a file system in use (FAT: 2 s)."""
 MOST_BYTES = 1_000_000
 """Larger files are known by path only."""
-BATCH = 400
-"""Files a transaction."""
+BATCH = 2000
+"""Files a transaction. Each one ends a segment of the full-text tables, which are merged later: fewer are quicker."""
+_TOLD = 400
+"""Files from one report of progress to the next."""
+_MOST_HELD = 16 << 20
+"""Bytes of terms that a full-text table collects before it writes a segment."""
+_FEW_PAGES, _MANY_PAGES = 1000, 16_384
+"""Pages in the log before they go to their places, for which the disk is waited for: SQLite's own number, and while
+very much is written, where the same pages change again and again."""
 BUSY_SECONDS = 90.0
 
 _SCHEMA = """

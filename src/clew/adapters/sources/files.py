@@ -7,6 +7,7 @@ import re
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
@@ -26,6 +27,10 @@ _IGNORE_NAMES = (".gitignore", ".ignore", ".clewignore")
 _DECIDING = frozenset({*_IGNORE_NAMES, ".git", "pyvenv.cfg"})
 _GIT_INSIDE = frozenset({"HEAD", "config", "objects", "refs"})
 """Names that together tell the inside of a repository."""
+_TELLING = _DECIDING | _GIT_INSIDE
+_SURPLUS = 100_000
+"""Entries of one folder that are kept beyond the bound before the last by name are dropped."""
+_name = attrgetter("name")
 _NEVER = frozenset({
     ".git", ".hg", ".svn", ".jj", "__pycache__", "node_modules", ".venv", ".tox", ".nox", ".mypy_cache",
     ".pytest_cache", ".ruff_cache", ".hypothesis", ".idea", ".gradle", ".terraform", ".DS_Store",
@@ -45,13 +50,17 @@ class WorkTree:
     """The files below `root`, read from disk now.
 
     `ignore` are further patterns in the gitignore format, from configuration. Directories are walked breadth first in
-    the order of their names, so that a cut at MOST_FILES is the same every time. Symbolic links are not followed.
+    the order of their names, so that a cut at `most_files`, or at `most_visited` entries looked at, is the same every
+    time. Symbolic links are not followed.
     """
 
-    def __init__(self, root: Path, ignore: Sequence[str] = (), *, most_files: int = MOST_FILES) -> None:
+    def __init__(
+        self, root: Path, ignore: Sequence[str] = (), *, most_files: int = MOST_FILES, most_visited: int = MOST_VISITED
+    ) -> None:
         self.root = root
         self.ignore = tuple(ignore)
         self._most = most_files
+        self._most_visited = most_visited
         self.left_out = ""
         """After a walk: why files are missing, or an empty string."""
 
@@ -64,10 +73,9 @@ class WorkTree:
         is_repository = (self.root / ".git").exists()
         for folder, inherited in queue:
             try:
-                listing = sorted(os.scandir(self.root / folder if folder else self.root), key=lambda e: e.name)
+                listing, names = _listed(self.root / folder if folder else self.root, self._most_visited + 1 - visited)
             except OSError:
                 continue
-            names = {entry.name for entry in listing}
             if names >= _GIT_INSIDE:
                 # A bare repository: what it holds is git's own, its configuration may hold keys.
                 self.left_out = self.left_out or ("" if folder else "a bare repository has no files of its own")
@@ -97,8 +105,8 @@ class WorkTree:
                     self.left_out = f"only the first {self._most} files were read"
                     return
                 yield _entry(path, status)
-            if visited > MOST_VISITED:
-                self.left_out = f"the walk stopped after {MOST_VISITED} directory entries"
+            if visited > self._most_visited:
+                self.left_out = f"the walk stopped after {self._most_visited} directory entries"
                 return
 
     def read(self, path: str) -> bytes:
@@ -159,6 +167,25 @@ class WorkTree:
                 own = _Rules(folder + "/" if folder else "", patterns)
                 rules = (*rules[:-1], own, rules[-1]) if self.ignore and rules else (*rules, own)
         return rules
+
+
+def _listed(folder: Path, most: int) -> tuple[list[os.DirEntry[str]], set[str]]:
+    """The first `most` entries by name, and which of the telling names are among all of them. Raises OSError.
+
+    A folder may hold millions: no more of them are kept at a time than can be looked at.
+    """
+    found: list[os.DirEntry[str]] = []
+    names: set[str] = set()
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            found.append(entry)
+            if entry.name in _TELLING:
+                names.add(entry.name)
+            if len(found) >= most + _SURPLUS:
+                found.sort(key=_name)
+                del found[most:]
+    found.sort(key=_name)
+    return found[:most], names
 
 
 def stamp(status: os.stat_result) -> str:

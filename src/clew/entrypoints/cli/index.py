@@ -61,6 +61,8 @@ def status(as_json: bool) -> None:
     columns = max(width(name) for name, _ in rows)
     for name, value in rows:
         click.echo(f"{padded(name, columns)}  {value}")
+    if found.notice:
+        aside(say("note", language) + translated(found.notice, language))
 
 
 @index.command()
