@@ -9,12 +9,13 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import quality, speed
+from benchmarks import beside, huge, peers, quality, speed
 from benchmarks.measure import Missing, Options
 
 MEASUREMENTS: dict[str, Callable[[Options], None]] = {
     "q01": quality.q01, "q02": quality.q02, "q11": quality.q11, "q20": speed.q20, "q22": speed.q22, "q23": speed.q23,
-    "q25": speed.q25, "q26": speed.q26,
+    "q25": speed.q25, "q26": speed.q26, "peers": peers.peers,
+    "beside02": beside.beside02, "beside11": beside.beside11, "beside22": beside.beside22,
 }  # fmt: skip
 
 
@@ -32,8 +33,12 @@ def main() -> int:
     parser.add_argument("--repos", type=Path, help="folder of the repositories of the labelled data")
     parser.add_argument("--scratch", type=Path, help="folder to keep indexes and downloads in (default: a new one)")
     parser.add_argument("--runs", type=int, default=20, help="runs of each command (default: 20)")
-    parser.add_argument("--peer", action="append", default=[], metavar="NAME=PROGRAM",
-                        help="rg, repomix or redcon with its path, to run beside clew in q22")  # fmt: skip
+    parser.add_argument("--into", "--peers", type=Path, dest="peers", metavar="DIR",
+                        help="folder of the environments of the peers: `peers` fills it, `beside…` use it")  # fmt: skip
+    parser.add_argument("--root", type=Path, help="repository for beside22 instead of Django; peers write into it")
+    parser.add_argument("--sample", type=int, default=40, help="labelled items that the peers are asked (default: 40)")
+    parser.add_argument("--files", type=int, default=0, help="also run q25 in a tree of so many small files")
+    parser.add_argument("--shape", choices=huge.SHAPES, default="wide", help="shape of that tree (default: wide)")
     given = parser.parse_args()
     unknown = [name for name in given.names if name not in MEASUREMENTS]
     if unknown:
@@ -42,10 +47,13 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="clew-bench-") as folder:
         scratch = (given.scratch or Path(folder)).absolute()
         scratch.mkdir(parents=True, exist_ok=True)
-        peers = dict(peer.partition("=")[::2] for peer in given.peer)
-        options = Options(scratch, data, given.repos, given.runs, peers)
+        folder_of_peers = given.peers.absolute() if given.peers else None
+        options = Options(
+            scratch, data, given.repos, given.runs, folder_of_peers, given.files, given.shape,
+            given.root.absolute() if given.root else None, given.sample,
+        )  # fmt: skip
         missing = 0
-        for name in given.names or MEASUREMENTS:
+        for name in given.names or (name for name in MEASUREMENTS if name != "peers"):
             try:
                 MEASUREMENTS[name](options)
             except Missing as error:

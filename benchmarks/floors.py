@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 import sqlite3
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
-from clew.adapters.sources.commit_tree import CommitTree
+from clew.adapters.sources.files import WorkTree
+from clew.core.ports import Tree
 from clew.errors import ClewError
 
 _MOST_BYTES = 500_000
@@ -34,15 +37,15 @@ def words(text: str) -> Iterator[str]:
 
 
 class WholeFiles:
-    """BM25 over whole files of a commit, by SQLite's FTS5; changed file by file from one commit to the next."""
+    """BM25 over whole files of a tree, by SQLite's FTS5; changed file by file from one commit to the next."""
 
     def __init__(self) -> None:
         self._db = sqlite3.connect(":memory:")
         self._db.execute("create virtual table files using fts5(body, tokenize='ascii')")
         self._known: dict[str, tuple[str, int]] = {}
 
-    def bring(self, tree: CommitTree) -> None:
-        """Hold the files of this commit and no others."""
+    def bring(self, tree: Tree) -> None:
+        """Hold the files of this tree and no others."""
         entries = {entry.path: entry for entry in tree.entries()}
         for path, (stamp, row) in list(self._known.items()):
             if path not in entries or entries[path].stamp != stamp:
@@ -77,3 +80,15 @@ def _hex(text: str) -> str:
     if text.isascii():
         return text
     return " ".join(word if word.isascii() else word.encode().hex() for word in text.split(" "))
+
+
+def main() -> None:
+    """`python -m benchmarks.floors FOLDER QUESTION`: BM25 over the files of a folder, the index made for this once."""
+    root, question = Path(sys.argv[1]), sys.argv[2]
+    files = WholeFiles()
+    files.bring(WorkTree(root))
+    print("\n".join(files.ranked(question)))
+
+
+if __name__ == "__main__":
+    main()

@@ -9,8 +9,8 @@ import sys
 import tarfile
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen
 
@@ -29,8 +29,16 @@ class Options:
     repos: Path | None = None
     """Git directories for the labelled data."""
     runs: int = 20
-    peers: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Programs to measure beside Clew: `rg`, `repomix`, `redcon` and their paths."""
+    peers: Path | None = None
+    """The folder that `python -m benchmarks peers` filled."""
+    files: int = 0
+    """Files of the huge tree of Q-25; 0 leaves it out."""
+    shape: str = "wide"
+    """Shape of the huge tree."""
+    root: Path | None = None
+    """A repository to measure the peers in, where Django is too large for one."""
+    sample: int = 40
+    """Labelled items that the peers are asked, at most."""
 
     def file(self, name: str) -> Path:
         """A labelled file. Raises Missing."""
@@ -92,14 +100,22 @@ class Ran:
     output: str = ""
 
 
-def run(command: Sequence[str], *, home: Path, cwd: Path, keep: bool = False) -> Ran:
-    """Run a command to its end with a home of its own. Its output goes nowhere unless it is kept."""
+def run(command: Sequence[str], *, home: Path, cwd: Path, keep: bool = False, patience: float | None = None) -> Ran:
+    """Run a command to its end with a home of its own. Its output goes nowhere unless it is kept.
+
+    Raises subprocess.TimeoutExpired where it takes longer than `patience` seconds; it is killed then.
+    """
     out = PIPE if keep else DEVNULL
     began = time.perf_counter()
     process = Popen(command, cwd=cwd, env=environment(home), stdin=DEVNULL, stdout=out, stderr=out)
     output = process.stdout.read().decode("utf-8", "replace") if process.stdout else ""
     errors = process.stderr.read().decode("utf-8", "replace") if process.stderr else ""
-    status = process.wait()
+    try:
+        status = process.wait(patience)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        raise
     seconds = time.perf_counter() - began
     for stream in (process.stdout, process.stderr):
         if stream is not None:

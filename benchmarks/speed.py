@@ -15,6 +15,7 @@ import venv
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.huge import grow
 from benchmarks.measure import CLEW, Options, Spread, count_files, django, environment, peak, run, shown, spread, table
 from clew.adapters import chunker
 from clew.adapters.rendezvous import ask_watcher
@@ -39,7 +40,7 @@ def q20(options: Options) -> None:
 
 
 def q22(options: Options) -> None:
-    """`clew context` in Django: cold, warm, warm with a watcher; peers where they were named."""
+    """`clew context` in Django: cold, warm, warm with a watcher."""
     root = django(options)
     home = options.scratch / "home"
     command = [*CLEW, "context", QUESTION]
@@ -55,14 +56,6 @@ def q22(options: Options) -> None:
         ["clew context, warm", str(warm), "0.6 s"],
         ["clew context, warm, watched", str(watched), "0.6 s"],
     ]
-    for name, program in options.peers.items():
-        peer = {
-            "rg": [program, "-c", "-i", "compile|joins|query"],
-            "repomix": [program, "--compress", "--quiet", "-o", str(options.scratch / "repomix.out")],
-            "redcon": [program, "plan", QUESTION],
-        }.get(name, [program])
-        times = Spread(tuple(run(peer, home=home, cwd=root).seconds for _ in range(3)))
-        rows.append([" ".join([name, *peer[1:3]]), str(times), ""])
     table(f"Q-22 {count_files(root):,} files (Django 5.2)", ["command", "whole process", "bar"], rows)
 
 
@@ -131,7 +124,10 @@ def _from_scratch(root: Path, scratch: Path) -> float:
 
 
 def q25(options: Options) -> None:
-    """Peak memory of each command in Django."""
+    """Peak memory of each command in Django; with `--files N`, memory and time in a tree of so many small files."""
+    if options.files:
+        _huge(options)
+        return
     root = django(options)
     home = options.scratch / "memory-home"
     shutil.rmtree(home, ignore_errors=True)
@@ -164,6 +160,35 @@ def q25(options: Options) -> None:
 
     rows.append(["clew watch", _mb(peak([*CLEW, "watch"], home=home, cwd=root, after=ended))])
     table("Q-25 peak memory, children included (bar: 600 MB)", ["command", "peak"], rows)
+
+
+def _huge(options: Options) -> None:
+    """What the bounds of the walk leave to pay, and what the user is told."""
+    root, home = options.scratch / f"huge-{options.shape}", options.scratch / "huge-home"
+    began = time.perf_counter()
+    grow(root, options.files, options.shape)
+    print(f"tree of {options.files:,} files ({options.shape}) made in {shown(time.perf_counter() - began)}")
+    shutil.rmtree(home, ignore_errors=True)
+    question = "where is a ticket retried?"
+    commands: list[tuple[str, Sequence[str], int]] = [
+        ("context, no index yet", ["context", question], 1),
+        ("context", ["context", question], 5),
+        ("ask", ["ask", question], 5),
+        ("ask --preview", ["ask", "--preview", question], 5),
+        ("index status", ["index", "status"], 5),
+        ("doctor", ["doctor"], 5),
+    ]
+    rows: list[list[str]] = []
+    for name, arguments, runs in commands:
+        command = [*CLEW, *arguments]
+        memory = peak(command, home=home, cwd=root)
+        if runs == 1:
+            shutil.rmtree(home)
+        took = [run(command, home=home, cwd=root, keep=True) for _ in range(runs)]
+        told = next((line for line in took[-1].output.splitlines() if "files were read" in line or "walk" in line), "")
+        rows.append([f"clew {name}", str(Spread(tuple(one.seconds for one in took))), _mb(memory), told])
+    title = f"Q-25 {options.files:,} files, {options.shape} (bar: 600 MB)"
+    table(title, ["command", "whole process", "peak", "told"], rows)
 
 
 def q26(options: Options) -> None:
