@@ -10,6 +10,7 @@ FACTS: dict[str, str] = {
     "The request cannot be carried out as given": "无法按此要求执行",
     "There is no such thing": "没有这个东西",
     "The configuration is wrong": "配置有误",
+    "It has changed since it was read": "读取之后已有变化",
     "The explicit context alone exceeds the budget": "仅明确给出的上下文就超出了预算",
     "This is not allowed": "不允许这样做",
     "Clew's own store could not be read or written": "无法读写 Clew 自己的数据",
