@@ -1,0 +1,422 @@
+"""Documents of memory on the disk: Markdown files that people own and edit, and that Clew writes in one step.
+
+Whoever writes holds the lock of the workspace (or of `user`), across processes. An editor holds no lock: therefore the
+file is compared with what was read right before it is replaced. A receipt is only given for bytes that were read
+again. What a person wrote in a file is never reformatted, and not redacted either; all that Clew adds to it is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from itertools import count
+from pathlib import Path
+from typing import Final
+
+from clew.core.memory.document import ARCHIVE, MOST_CHARACTERS, TIERS, Document, digest_of, read_document, tier_of
+from clew.core.memory.document import unreadable as unreadable_document
+from clew.core.memory.edit import MOST_APPENDED, Draft, appended, draft_text, log_entry, log_text, slug, superseding
+from clew.core.text.frontmatter import Given, edit
+from clew.core.text.printable import printable
+from clew.errors import ClewError, Conflict, NotFound, OverBudget, Refused
+from clew.stores.durable import locked, make_folder, move, put, read_bytes, translated
+
+LOCK_SECONDS: Final = 10.0
+"""How long to wait for another process that writes to the same workspace."""
+MOST_BYTES: Final = 2_000_000
+"""Of a file that is read."""
+_MOST_DEPTH: Final = 16
+_TRIES: Final = 5
+"""How often a change that fits any version is made again after a hand edit in between."""
+_FOLDERS: Final = {tier: folder for folder, tier in TIERS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Stat:
+    """A file as the folder lists it. Any edit changes one of these, unless its writer sets the clock back."""
+
+    path: str
+    """Below the memory root, with `/`."""
+    size: int
+    """Bytes."""
+    mtime_ns: int
+    inode: int
+    ctime_ns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What is on the disk now: the bytes were read again and are these."""
+
+    path: str
+    digest: str
+    """`digest_of` the text."""
+    size: int
+    """Bytes."""
+    lines: int
+    id: str = ""
+    line: int = 1
+    """The line that what was added begins in."""
+    redacted: bool = False
+    """Whether something was taken out of what was given."""
+    written: bool = True
+    """False where the file said that already."""
+
+
+class Documents:
+    """The documents below a memory root. Paths are relative to it, with `/`.
+
+    Every method may raise Refused (a path that leads out, a text that cannot be cleaned, a file that is no UTF-8),
+    NotFound, OverBudget (limits of size), StoreBusy (the lock) and StoreError (the disk); `redact` may raise as well.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        redact: Callable[[str], str],
+        lock_seconds: float = LOCK_SECONDS,
+        new_id: Callable[[], str] = lambda: f"mem_{secrets.token_hex(6)}",
+    ) -> None:
+        """Nothing is made before something is written. `redact` gives a text without its secrets, or raises."""
+        self.root = root
+        self.redact = redact
+        self.new_id = new_id
+        self._lock_seconds = lock_seconds
+
+    # ------------------------------------------------------------------ reading
+
+    def walk(self) -> Iterator[Stat]:
+        """All files that hold documents, by folder and name. Archives and hidden files are left out."""
+        return (found for found in self._scan() if isinstance(found, Stat))
+
+    def read(self, path: str) -> Document:
+        """The document at a path."""
+        return self._document(path, read_bytes(self._real(path), MOST_BYTES, printable(path)))
+
+    def read_text(self, path: str) -> str:
+        """The text of a file as it is, line ends included. Raises Refused where it is no UTF-8."""
+        return self._text(path, read_bytes(self._real(path), MOST_BYTES, printable(path)))
+
+    def read_all(self) -> Iterator[Document]:
+        """All documents; a file that cannot be read is one that is not `readable` and says why."""
+        for found in self._scan():
+            if isinstance(found, Document):
+                yield found
+                continue
+            try:
+                yield self.read(found.path)
+            except NotFound:
+                continue
+            except ClewError as error:
+                yield unreadable_document(found.path, str(error), error.hint)
+
+    # ------------------------------------------------------------------ writing
+
+    def create(self, draft: Draft, *, tier: str = "note", workspace: str = "", today: date, id: str = "") -> Receipt:
+        """A new document under a name made from its own; `-2` and so on where that is taken."""
+        clean = replace(
+            draft,
+            name=self.redact(draft.name),
+            body=self.redact(draft.body),
+            description=self.redact(draft.description),
+            tags=tuple(map(self.redact, draft.tags)),
+            when=tuple(map(self.redact, draft.when)),
+        )
+        text = draft_text(clean, id=id or self.new_id(), tier=tier, today=today)
+        receipt = self.add(text, name=clean.name, tier=tier, workspace=workspace)
+        return replace(receipt, redacted=receipt.redacted or clean != draft)
+
+    def add(self, text: str, *, name: str, tier: str = "note", workspace: str = "") -> Receipt:
+        """A new document with this text. `name` gives the name of the file."""
+        folder = folder_of(tier, workspace)
+        stem = slug(self.redact(name))
+        clean = self._clean(text)
+        with self._locked(f"{folder}/x.md"):
+            for number in count(1):
+                path = f"{folder}/{stem if number == 1 else f'{stem}-{number}'}.md"
+                if os.path.lexists(self.root / path):
+                    continue
+                with contextlib.suppress(FileExistsError):
+                    return self._put(path, clean, seen=None, given=text)
+        raise AssertionError
+
+    def replace(self, path: str, text: str, *, expect: str) -> Receipt:
+        """Another text for a document that still has the digest `expect`. Raises Conflict where it has not."""
+        clean = self._clean(text)
+        return self._change(path, lambda _: clean, expect=expect, given=text)
+
+    def append(self, path: str, text: str) -> Receipt:
+        """`text` at the end of a document, on lines of its own, in the file's line ends."""
+        clean = self._addition(text)
+        return self._change(path, lambda current: appended(current, clean), given=text, added=clean)
+
+    def log(self, workspace: str, text: str, *, at: datetime, heading: str = "") -> Receipt:
+        """An entry in the log of the day of `at`, with its time; the log is made with its first entry."""
+        clean, title = self._addition(text), self.redact(heading)
+        entry = log_entry(clean, at, title)
+        path = f"{folder_of('log', workspace)}/{at:%Y-%m-%d}.md"
+        with self._locked(path):
+            if not os.path.lexists(self._real(path)):
+                head = log_text(self.new_id(), workspace, at.date())
+                with contextlib.suppress(FileExistsError):
+                    receipt = self._put(path, head + entry, seen=None, given=head + log_entry(text, at, heading))
+                    return replace(receipt, line=_lines(head) + 2)
+            receipt = self._changed(path, lambda current: appended(current, entry), given=text, added=clean)
+            return replace(receipt, line=receipt.line + 1)
+
+    def set_fields(self, path: str, changes: Mapping[str, Given], *, expect: str = "") -> Receipt:
+        """Keys of the front matter set, or taken out where the value is None. All other lines stay byte for byte."""
+        clean = {key: self._clean_value(value) for key, value in changes.items()}
+        receipt = self._change(path, lambda current: edit(current, clean), expect=expect)
+        return replace(receipt, redacted=any(clean[key] != value for key, value in changes.items()))
+
+    def supersede(self, old: str, new: str, *, today: date) -> tuple[Receipt, Receipt]:
+        """The document `new` takes the place of `old`, and both say so. The receipts of old and new.
+
+        The newer one is written first: should the process die in between, `check` finds the open side, and mends it.
+        """
+        self._demand_there(old)
+        self._demand_there(new)
+        with contextlib.ExitStack() as stack:
+            for folder in sorted({self._lock_folder(old), self._lock_folder(new)}):
+                stack.enter_context(locked(folder, self._lock_seconds))
+            older, newer = self.read(old), self.read(new)
+            if not older.id or not newer.id:
+                lacking = newer if older.id else older
+                raise Refused(f"`{lacking.path}` has no id", hint="`clew memory check --fix` gives it one")
+            if older.id == newer.id or newer.superseded_by:
+                what = "itself" if older.id == newer.id else f"`{newer.id}`, which is superseded by another"
+                raise Refused(f"`{older.id}` cannot be superseded by {what}", hint="name the document that holds now")
+            in_old, in_new = superseding(older, newer)
+            second = self._changed(new, lambda text: edit(text, {**in_new, "updated": today}))
+            first = self._changed(old, lambda text: edit(text, {**in_old, "updated": today}))
+        return first, second
+
+    def archive(self, path: str) -> Receipt:
+        """The document moved to `archive/` beside it, where it is kept and no memory any more."""
+        self._demand_there(path)
+        with self._locked(path):
+            real = self._real(path)
+            content = read_bytes(real, MOST_BYTES, printable(path))
+            folder = real.parent / ARCHIVE
+            make_folder(folder)
+            stem, ending = os.path.splitext(real.name)
+            names = (f"{stem}{'' if number == 1 else f'-{number}'}{ending}" for number in count(1))
+            target = next(folder / name for name in names if not os.path.lexists(folder / name))
+            move(real, target, printable(path))
+            moved = f"{path.rpartition('/')[0]}/{ARCHIVE}/{target.name}"
+            return _receipt(moved, read_bytes(target, len(content) + 1, printable(moved)))
+
+    # ------------------------------------------------------------------ paths
+
+    def _real(self, path: str) -> Path:
+        """Where a path leads, links followed. Raises Refused unless that is a document below the root."""
+        if "\0" in path or tier_of(path) is None:
+            hint = "documents are `user/*.md` and `workspaces/NAME/notes/*.md`, beside logs, reflections and handoff"
+            raise Refused(f"`{printable(path, 120)}` is no path of a document", hint=hint)
+        try:
+            root, real = os.path.realpath(self.root), os.path.realpath(self.root / path)
+        except (OSError, ValueError) as error:
+            raise translated(error, printable(path), "read") from error
+        if not real.startswith(root.rstrip("/") + "/"):
+            raise Refused(f"`{printable(path)}` leads out of the memory root", hint="put the file itself there")
+        return Path(real)
+
+    def _demand_there(self, path: str) -> None:
+        """Raise NotFound before a lock, and folders for it, are made for nothing."""
+        if not os.path.exists(self._real(path)):
+            raise translated(FileNotFoundError(errno.ENOENT, ""), printable(path), "read")
+
+    def _lock_folder(self, path: str) -> Path:
+        """The folder whose lock guards a path: that of the workspace, or `user`. A link counts where it leads."""
+        real = self._real(path)
+        inside = Path(os.path.relpath(real, os.path.realpath(self.root))).parts
+        return Path(os.path.realpath(self.root), *inside[: 2 if inside[0] == "workspaces" else 1][: len(inside) - 1])
+
+    def _locked(self, path: str) -> contextlib.AbstractContextManager[None]:
+        return locked(self._lock_folder(path), self._lock_seconds)
+
+    def _scan(self) -> Iterator[Stat | Document]:
+        """Files of the tiers, and what stands for those that cannot be reached."""
+        root = os.path.realpath(self.root)
+        queue = [("", 0)]
+        while queue:
+            folder, depth = queue.pop()
+            try:
+                with os.scandir(os.path.join(root, folder)) as found:
+                    entries = sorted(found, key=lambda entry: entry.name)
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                failure = translated(error, printable(folder or root), "read")
+                if not folder:
+                    raise failure from error
+                yield unreadable_document(folder, str(failure), failure.hint)
+                continue
+            folders: list[tuple[str, int]] = []
+            for entry in entries:
+                path = f"{folder}/{entry.name}" if folder else entry.name
+                if entry.name.startswith(".") or not self._belongs(path, entry, root):
+                    continue
+                if entry.is_dir():
+                    folders.append((path, depth + 1))
+                elif tier_of(path) is not None:
+                    yield _stat_of(path, entry)
+            queue += [one for one in reversed(folders) if one[1] <= _MOST_DEPTH]
+
+    def _belongs(self, path: str, entry: os.DirEntry[str], root: str) -> bool:
+        """Whether to go on with an entry: no archive, and no link but to what is in the root and not met anyway."""
+        if entry.name == ARCHIVE:
+            return False
+        if not entry.is_symlink():
+            return True
+        real = os.path.realpath(os.path.join(root, path))
+        inside = os.path.relpath(real, root)
+        if inside == "." or inside.startswith(".."):
+            return False
+        top = inside.split(os.sep)
+        return not (top[0] == "user" or (top[0] == "workspaces" and (len(top) < 3 or top[2] in TIERS)))
+
+    # ------------------------------------------------------------------ texts
+
+    def _text(self, path: str, content: bytes) -> str:
+        try:
+            return content.decode("utf-8")
+        except UnicodeDecodeError as error:
+            line = content.count(b"\n", 0, error.start) + 1
+            raise Refused(f"`{printable(path)}` is not UTF-8, in line {line}", hint="save it as UTF-8") from error
+
+    def _document(self, path: str, content: bytes) -> Document:
+        return read_document(path, self._text(path, content))
+
+    def _clean(self, text: str) -> str:
+        clean = self.redact(text.encode("utf-8", "replace").decode("utf-8"))
+        _demand(len(clean), MOST_CHARACTERS, "a document", "split it into several")
+        return clean
+
+    def _addition(self, text: str) -> str:
+        _demand(len(text), MOST_APPENDED, "one append", "say less, or make a note of it")
+        if not text.strip():
+            raise Refused("there is nothing to append", hint="give a text")
+        return self._clean(text)
+
+    def _clean_value(self, value: Given) -> Given:
+        if value is None or isinstance(value, date):
+            return value
+        return self.redact(value) if isinstance(value, str) else tuple(map(self.redact, value))
+
+    # ------------------------------------------------------------------ one write
+
+    def _change(
+        self, path: str, make: Callable[[str], str], *, expect: str = "", given: str = "", added: str = ""
+    ) -> Receipt:
+        self._demand_there(path)
+        with self._locked(path):
+            return self._changed(path, make, expect=expect, given=given, added=added)
+
+    def _changed(
+        self, path: str, make: Callable[[str], str], *, expect: str = "", given: str = "", added: str = ""
+    ) -> Receipt:
+        """Put what `make` gives for the present text in its place; again after a hand edit, unless one is expected."""
+        for tries in count(1):
+            content = read_bytes(self._real(path), MOST_BYTES, printable(path))
+            current = self._text(path, content)
+            if expect and digest_of(current) != expect:
+                raise _conflict(path, expect, digest_of(current))
+            text = make(current)
+            if text == current:
+                return replace(_receipt(path, content), written=False)
+            _demand(len(text), MOST_CHARACTERS, "a document", "begin another one")
+            try:
+                receipt = self._put(path, text, seen=content, given=text if added or not given else given)
+            except Conflict:
+                if expect or tries >= _TRIES:
+                    raise
+                continue
+            redacted = receipt.redacted or bool(added and added != given)
+            return replace(receipt, line=_lines(current) + 1 if added else 1, redacted=redacted)
+        raise AssertionError
+
+    def _put(self, path: str, text: str, *, seen: bytes | None, given: str) -> Receipt:
+        """Write a text over `seen`, or, where that is None, to a free name (FileExistsError where it is taken)."""
+        real, shown = self._real(path), printable(path)
+        make_folder(real.parent)
+        mode = 0o600
+        if seen is not None:
+            mode = stat.S_IMODE(os.stat(real).st_mode)
+            if not os.access(real, os.W_OK):
+                raise Refused(f"`{shown}` is write-protected", hint="allow writing to it, or make another document")
+
+        def unchanged() -> None:
+            if seen is None:
+                return
+            try:
+                now = read_bytes(real, MOST_BYTES, shown)
+            except NotFound:
+                now = b""
+            if now != seen:
+                raise _conflict(path, _digest(seen), _digest(now))
+
+        content = text.encode("utf-8")
+        put(real, content, mode=mode, new=seen is None, before=unchanged, shown=shown)
+        return replace(_receipt(path, content), redacted=text != given)
+
+
+def folder_of(tier: str, workspace: str = "") -> str:
+    """The folder of a tier, below the memory root. Raises Refused for a workspace that is no plain name."""
+    if tier == "user":
+        return "user"
+    folder = f"workspaces/{workspace}/{_FOLDERS[tier]}"
+    if not workspace or len(workspace) > 100 or "\0" in workspace or tier_of(f"{folder}/x.md") != (tier, workspace):
+        hint = "a workspace is named by letters, digits and `-`"
+        raise Refused(f"`{printable(workspace, 80)}` is no name of a workspace", hint=hint)
+    return folder
+
+
+def _stat_of(path: str, entry: os.DirEntry[str]) -> Stat | Document:
+    try:
+        path.encode("utf-8")
+        status = entry.stat()
+    except UnicodeEncodeError:
+        return unreadable_document(printable(path), "the name of the file is not UTF-8", "rename it")
+    except OSError as error:
+        failure = translated(error, printable(path), "read")
+        return unreadable_document(path, str(failure), failure.hint)
+    return Stat(path, status.st_size, status.st_mtime_ns, status.st_ino, status.st_ctime_ns)
+
+
+def _receipt(path: str, content: bytes) -> Receipt:
+    text = content.decode("utf-8", "replace")
+    return Receipt(path, digest_of(text), len(content), _lines(text), read_document(path, text).id)
+
+
+def _lines(text: str) -> int:
+    """Number of lines; a last one without an end counts."""
+    ends = text.replace("\r\n", "\n").replace("\r", "\n")
+    return ends.count("\n") + (not ends.endswith("\n") and bool(ends))
+
+
+def _digest(content: bytes) -> str:
+    return digest_of(content.decode("utf-8", "surrogateescape"))
+
+
+def _demand(length: int, most: int, what: str, hint: str) -> None:
+    if length > most:
+        raise OverBudget(f"{what} has at most {most:,} characters, this has {length:,}", hint=hint, limit=most)
+
+
+def _conflict(path: str, expected: str, found: str) -> Conflict:
+    return Conflict(
+        f"`{printable(path)}` has changed since it was read: {expected[:12]} then, {found[:12]} now",
+        hint="read it again, and make the change in what it says now",
+        path=path,
+        expected=expected,
+        found=found,
+    )

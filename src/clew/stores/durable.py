@@ -1,0 +1,222 @@
+"""Files that are whole at every moment: locks across processes, replacement in one step, bytes that were read again.
+
+Everything goes through `os`, call by call, so that what a death between two calls leaves behind can be listed: a
+temporary file of one fixed name in the folder of the target, which the next writer of that folder takes away. There
+is never more than one, since whoever writes holds the lock.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import stat
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+from clew.errors import ClewError, NotFound, OverBudget, Refused, StoreBusy, StoreError
+
+TEMPORARY: Final = ".clew-write.tmp"
+LOCK: Final = ".lock"
+_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_FORBIDDEN: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+_NO_LINKS: Final = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
+
+
+@contextlib.contextmanager
+def locked(folder: Path, seconds: float) -> Iterator[None]:
+    """Hold the lock of a folder, which is made if it is missing. The system gives it up when the process dies.
+
+    Raises StoreBusy, with the process that holds it, after `seconds`; StoreError where the lock cannot be made.
+    """
+    make_folder(folder)
+    descriptor = _taken(folder / LOCK, time.monotonic() + seconds)
+    try:
+        # Who waits is told who holds it. Without room for that, it is not told.
+        with contextlib.suppress(OSError):
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, b"%d\n" % os.getpid(), 0)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _taken(path: Path, deadline: float) -> int:
+    delay = 0.001
+    while True:
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        except OSError as error:
+            raise translated(error, path.name, "written") from error
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Somebody may have deleted the file since it was opened; then others lock another one.
+            if os.path.samestat(os.fstat(descriptor), os.stat(path)):
+                return descriptor
+        except (BlockingIOError, FileNotFoundError):
+            pass
+        except BaseException:
+            os.close(descriptor)
+            raise
+        holder = b"" if time.monotonic() < deadline else os.pread(descriptor, 20, 0)
+        os.close(descriptor)
+        if time.monotonic() >= deadline:
+            number = holder.decode("ascii", "replace").strip()
+            who = f"process {number}" if number.isdigit() else "another process"
+            raise StoreBusy(
+                f"{who} is writing to this memory", hint="try again; if that process hangs, end it", holder=number
+            )
+        time.sleep(delay)
+        delay = min(delay * 1.5, 0.02)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and what it lies in, for the user alone. Raises StoreError."""
+    missing: list[Path] = []
+    at = folder
+    while not os.path.lexists(at):
+        missing.append(at)
+        at = at.parent
+    try:
+        for path in reversed(missing):
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(path, 0o700)
+            _sync_folder(path.parent)
+        if not stat.S_ISDIR(os.stat(folder).st_mode):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+    except OSError as error:
+        raise translated(error, str(folder), "made") from error
+
+
+def read_bytes(path: Path, limit: int, shown: str) -> bytes:
+    """All bytes of a regular file. Raises NotFound, Refused, or OverBudget for more than `limit` bytes."""
+    try:
+        # Not blocking: a pipe would wait for its writer.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError) as error:
+        raise translated(error, shown, "read") from error
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise Refused(f"`{shown}` is not a regular file", hint="memory holds files and folders only")
+        parts: list[bytes] = []
+        length = 0
+        while part := os.read(descriptor, 1 << 20):
+            parts.append(part)
+            length += len(part)
+            if length > limit:
+                raise OverBudget(f"`{shown}` has over {limit:,} bytes and is not read", hint="split it into several")
+    except OSError as error:
+        raise translated(error, shown, "read") from error
+    finally:
+        os.close(descriptor)
+    return b"".join(parts)
+
+
+def put(target: Path, content: bytes, *, mode: int, new: bool, before: Callable[[], None], shown: str) -> None:
+    """Bring `content` to `target` in one step; the lock of the folder is held by the caller.
+
+    `before` is called when all is written and nothing is changed yet; what it raises stops the replacement. With `new`
+    FileExistsError is raised where the target exists. Raises StoreError where there is no room or no right; nothing
+    is left then. A return means that the bytes are on the disk and were read again.
+    """
+    temporary = target.parent / TEMPORARY
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
+        _write_new(temporary, content, mode)
+        before()
+        if new:
+            _place(temporary, target)
+        else:
+            os.rename(temporary, target)
+        _sync_folder(target.parent)
+    except FileExistsError:
+        _gone(temporary)
+        raise
+    except OSError as error:
+        _gone(temporary)
+        raise translated(error, shown, "written") from error
+    except BaseException:
+        _gone(temporary)
+        raise
+    if read_bytes(target, len(content) + 1, shown) != content:
+        raise StoreError(
+            f"`{shown}` was written, and reads otherwise", hint="another program changed it, or the disk is failing"
+        )
+
+
+def move(source: Path, target: Path, shown: str) -> None:
+    """Rename a file within the root; the caller holds the lock and has made sure that the target is free."""
+    try:
+        os.rename(source, target)
+        _sync_folder(target.parent)
+        _sync_folder(source.parent)
+    except OSError as error:
+        raise translated(error, shown, "moved") from error
+
+
+def translated(error: OSError | ValueError, shown: str, done: str) -> ClewError:
+    """What an error of the system means; `done` is the participle of what was tried."""
+    if not isinstance(error, OSError):
+        return Refused(f"`{shown!r}` is no file name", hint="name a file below the memory root")
+    if error.errno in _FULL:
+        hint = "make room, then try again; what was there before is unchanged"
+        return StoreError(f"`{shown}` cannot be {done}: there is no room left", hint=hint)
+    if error.errno in (errno.ENOENT, errno.ENOTDIR) and done in ("read", "moved"):
+        return NotFound(f"there is no document `{shown}`", hint="`clew memory list` shows what there is")
+    if error.errno == errno.ENOTDIR or isinstance(error, FileExistsError):
+        return StoreError(f"`{shown}` cannot be {done}: a file is where a folder belongs", hint="move that file away")
+    if error.errno in _FORBIDDEN:
+        reason = "the disk is read-only" if error.errno == errno.EROFS else "permission denied"
+        hint = "check the rights of the memory root, or set `memory_root` to another folder"
+        return (Refused if done == "read" else StoreError)(f"`{shown}` cannot be {done}: {reason}", hint=hint)
+    if error.errno == errno.ELOOP:
+        return Refused(f"`{shown}` is a link that leads in a circle", hint="name the file itself")
+    return StoreError(f"`{shown}` cannot be {done}: {error.strerror or error}", hint="check the disk")
+
+
+def _write_new(path: Path, content: bytes, mode: int) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        rest = memoryview(content)
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
+        os.fchmod(descriptor, mode)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _place(temporary: Path, target: Path) -> None:
+    """Give the file its name unless that is taken, which a rename would not notice."""
+    try:
+        os.link(temporary, target, follow_symlinks=False)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        if os.path.lexists(target):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from error
+        os.rename(temporary, target)
+    else:
+        os.unlink(temporary)
+
+
+def _gone(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(path)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make sure that the names in a folder are on the disk, where its file system can do that."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EBADF):
+            raise
+    finally:
+        os.close(descriptor)
