@@ -1,15 +1,37 @@
-"""Remove secrets from text by rule: known token shapes, private keys, passwords in URLs, assignments and headers.
+"""Remove secrets from text by rule: known token shapes, private keys, values after a cue, passwords in addresses.
 
 A rule that is not sure keeps the text: a variable reference, an obvious placeholder or a name is no secret.
+The rules stand in the modules beside this one: `redact_tokens` (who gave a token), `redact_cues` (what a name says),
+`redact_places` (where it stands), `redact_blocks` (what takes several lines), `redact_views` (what was broken).
 """
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from urllib.parse import unquote
+
+from clew.core.text.redact_blocks import blocks, decoded, is_login
+from clew.core.text.redact_cues import assigned, chinese
+from clew.core.text.redact_paths import is_secret_path
+from clew.core.text.redact_places import beside_key_ids, cookies, placed
+from clew.core.text.redact_strict import strictly
+from clew.core.text.redact_tokens import tokens
+from clew.core.text.redact_values import harmless
+from clew.core.text.redact_views import View, joined, without_colours
+
+__all__ = ["Redacted", "Span", "is_secret_path", "known_values", "redact", "spans"]
+
+_ROUNDS = 4
+"""A text is looked through again after something was removed, until nothing is; so redacting twice changes nothing."""
+_CLASSES = bytes(
+    ord("a") if chr(code).isalnum() and code < 128 or chr(code) in "_-.~" else ord(" ") for code in range(256)
+)
+_RUN = re.compile(b"a" * 14 + b"a*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,251 +47,201 @@ class Redacted:
         """Number of secrets that were removed."""
         return sum(number for _, number in self.found)
 
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of the secrets that were removed, in alphabetical order."""
+        return tuple(kind for kind, _ in self.found)
 
-def redact(text: str, *, strict: bool = False) -> Redacted:
-    """`text` with each secret replaced by `[REDACTED:kind]`.
 
-    `strict` is for files that exist to hold secrets: there every assigned value goes, unless it is plainly harmless.
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """Where a secret stands in a text: start, end (in characters, end excluded) and kind."""
+
+    start: int
+    end: int
+    kind: str
+
+
+def redact(text: str, key: bytes = b"", *, strict: bool = False, known: Iterable[str] = ()) -> Redacted:
+    """`text` with each secret replaced by `[REDACTED:kind]`, or `[REDACTED:kind:hash]` with a key.
+
+    `key` is kept by the caller and secret: the same secret then has the same four digits of HMAC-SHA-256 everywhere,
+    without them saying anything about it. `strict` is for files that exist to hold secrets: there every assigned value
+    goes, unless it is plainly harmless. `known` are values that were found before: they go wherever they stand.
+    A part between `<private>` and `</private>` goes whole, also where the end is missing.
     """
     found: Counter[str] = Counter()
-    text = _without_private_keys(text, found)
-    lower = text.lower()
-    for rule in (*_RULES, *(_STRICT_RULES if strict else ())):
-        if not rule.hints or any(hint in lower for hint in rule.hints):
-            text = _compiled(rule.shape).sub(_replacement(rule.kind, found), text)
+    text = without_private(text, found)
+    values = set(known)
+    for _ in range(_ROUNDS):
+        spans_ = spans(text, strict=strict, known=values)
+        if not spans_:
+            break
+        values |= known_values(text, spans_)
+        text = replaced(text, spans_, key, found)
     return Redacted(text, tuple(sorted(found.items())))
 
 
-def is_secret_path(path: str) -> bool:
-    """Whether a file of this name usually holds secrets. Examples and templates, public keys and code do not."""
-    parts = path.replace("\\", "/").lower().rstrip("/").split("/")
-    name = parts[-1]
-    if name.endswith(_PUBLIC_ENDINGS) or re.search(
-        r"(?:^|[._-])(?:example|sample|template|dist|schema)(?:[._-]|$)", name
-    ):
-        return False
-    if name in _SECRET_NAMES or name.endswith(_SECRET_ENDINGS):
-        return True
-    if re.fullmatch(r"\.env(?:[._-].*)?|.+\.env|\.?envrc|env\.(?:local|prod|production|staging)", name):
-        return True
-    if re.fullmatch(
-        r"id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?(?:[._-].*)?|.*_rsa|service[_-]?account.*\.json|.*kubeconfig.*", name
-    ):
-        return True
-    if re.fullmatch(
-        r"\.?(?:secrets?|credentials?)(?:\.(?:ya?ml|json|toml|ini|txt|env|enc|cfg|conf|properties))?", name
-    ):
-        return True
-    return len(parts) > 1 and (parts[-2], name) in _SECRET_PLACES
+def spans(text: str, *, strict: bool = False, known: Iterable[str] = ()) -> list[Span]:
+    """Where the secrets of a text stand: in order, none over another."""
+    view = without_colours(text)
+    found = [*_mapped(view, _found(view.text, strict=strict))]
+    found += _mapped_joined(view)
+    found = _merged(text, found)
+    values = {*known, *known_values(text, found)}
+    if not values:
+        return found
+    return _merged(text, [*found, *_again(text, values)])
 
 
-_PUBLIC_ENDINGS = (".pub", ".crt", ".md", ".rst", ".py", ".js", ".ts", ".go", ".rs", ".rb", ".java", ".html")
-_SECRET_NAMES = frozenset({
-    ".netrc", "_netrc", ".pgpass", ".my.cnf", ".mylogin.cnf", ".git-credentials", ".npmrc", ".pypirc", ".htpasswd",
-    ".dockercfg", ".s3cfg", ".boto", ".terraformrc", "credentials.tfrc.json", "terraform.tfstate", ".vault-token",
-    ".dockerconfigjson", "shadow", "gshadow", "master.key", "auth.json", "application_default_credentials.json",
-    "client_secret.json", "wp-config.php", ".bash_history", ".zsh_history", "fish_history", ".python_history",
-})  # fmt: skip
-_SECRET_ENDINGS = (
-    ".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk", ".tfvars", ".tfvars.json", ".ovpn",
-    ".tfstate", ".agekey", ".keytab", ".mobileprovision",
-)  # fmt: skip
-_SECRET_PLACES = frozenset({(".aws", "config"), (".docker", "config.json"), (".kube", "config"), ("gh", "hosts.yml")})
-
-
-def _replacement(kind: str, found: Counter[str]) -> Callable[[re.Match[str]], str]:
-    def replace(match: re.Match[str]) -> str:
-        secret = match["s"]
-        if _harmless(secret):
-            return match[0]
-        found[kind] += 1
-        start, end = match.start("s") - match.start(), match.end("s") - match.start()
-        return f"{match[0][:start]}[REDACTED:{kind}]{match[0][end:]}"
-
-    return replace
-
-
-_HARMLESS = re.compile(
-    r"""(?xi)
-      \[REDACTED.*                                    # done before
-    | [$%<{(*].*                                      # a reference: ${X}, $(cmd), %X%, <your key>, {{ x }}, ***
-    | (?:true|false|null|none|nil|undefined|yes|no|on|off|bearer|basic|string|str|required|optional|localhost)
-    | your.* | my[_-]?(?:password|secret|token|key)s? | .*(?:example|changeme|change[_-]me|placeholder|dummy|redacted).*
-    | (?:pass(?:word|wd)?|secret|token|key|user|admin|root|test|foo|bar)s?
-    | (.)\1*                                          # one character again and again
-    | .*(?:x{6,}|\*{3,}|\.{3}|0{8,}|…|<[a-z]).*
-    | (?:os|env|process|settings|config|self|cls|this|secrets|request|args|options|ctx|app)\.[\w.\[\]"']+
-    """
-)
-
-
-def _harmless(secret: str) -> bool:
-    return _HARMLESS.fullmatch(secret) is not None or bool(re.search("[\u4e00-\u9fff]", secret))
-
-
-@dataclass(frozen=True, slots=True)
-class _Rule:
-    """A shape of a secret, the group `s`. Text without any of the hints (in lower case) cannot hold one."""
-
-    kind: str
-    shape: str
-    hints: tuple[str, ...]
-
-
-@cache
-def _compiled(shape: str) -> re.Pattern[str]:
-    """Most texts hold no hint of most rules, so most rules are never compiled."""
-    return re.compile(shape)
-
-
-def _rule(kind: str, shape: str, hints: str) -> _Rule:
-    return _Rule(kind, shape, tuple(hints.split()))
-
-
-def _token(kind: str, shape: str, hints: str) -> _Rule:
-    return _rule(kind, rf"(?<![A-Za-z0-9_])(?P<s>{shape})(?![A-Za-z0-9_])", hints)
-
-
-_NAME = (
-    r"(?<![A-Za-z0-9])[\w.-]{0,40}?(?:passw(?:or)?d|passwd|passphrase|pwd|secret|token|api[_-]?key|apikey|access[_-]?key"
-    r"|private[_-]?key|secret[_-]?key|account[_-]?key|signing[_-]?key|encryption[_-]?key|auth[_-]?key|credentials?)"
-    r"(?:[_-]?(?:key|value|prod|production|dev|staging|live|test|[0-9]{1,3})){0,2}"
-)
-_UPPER_NAME = (
-    r"(?m:^|(?<=[\s;&|]))(?:export\s+|set\s+)?[A-Z][A-Z0-9_]{0,60}?"
-    r"(?:PASS|PASSWD|PASSWORD|PWD|SECRET|TOKEN|KEY|CREDENTIALS?|PASSPHRASE|PAT|DSN|AUTH)(?:_[A-Z0-9]{1,12})?"
-)
-
-_RULES: tuple[_Rule, ...] = (
-    _token(
-        "github-token",
-        r"gh[pousr]_[A-Za-z0-9]{30,255}|github_pat_[A-Za-z0-9_]{22,255}",
-        "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_",
-    ),
-    _token(
-        "gitlab-token",
-        r"gl(?:pat|dt|rt|cbt|ptt|ft|soat)-[A-Za-z0-9_.-]{16,64}",
-        "glpat- gldt- glrt- glcbt- glptt- glft- glsoat-",
-    ),
-    _token("anthropic-key", r"sk-ant-[A-Za-z0-9_-]{20,200}", "sk-ant-"),
-    _token("openai-key", r"sk-(?:proj-|svcacct-|admin-|or-v1-)?(?=[A-Za-z_-]{0,220}[0-9])[A-Za-z0-9_-]{20,220}", "sk-"),
-    _token("aws-key-id", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}", "akia asia abia acca"),
-    _token("cloud-key-id", r"LTAI[A-Za-z0-9]{12,24}|AKID[A-Za-z0-9]{28,36}", "ltai akid"),
-    _token(
-        "google-key",
-        r"AIza[A-Za-z0-9_-]{35}|ya29\.[A-Za-z0-9_-]{20,400}|GOCSPX-[A-Za-z0-9_-]{20,40}",
-        "aiza ya29. gocspx-",
-    ),
-    _token("slack-token", r"xox[abeoprs]-[A-Za-z0-9-]{10,250}|xapp-[0-9]-[A-Za-z0-9-]{20,250}", "xox xapp-"),
-    _token(
-        "stripe-key",
-        r"(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,120}|whsec_[A-Za-z0-9+/=]{20,80}",
-        "sk_live_ sk_test_ rk_live_ rk_test_ whsec_",
-    ),
-    _token("npm-token", r"npm_[A-Za-z0-9]{36}", "npm_"),
-    _token("pypi-token", r"pypi-[A-Za-z0-9_-]{50,400}", "pypi-"),
-    _token("huggingface-token", r"hf_[A-Za-z0-9]{30,60}", "hf_"),
-    _token("sendgrid-key", r"SG\.[A-Za-z0-9_-]{16,40}\.[A-Za-z0-9_-]{16,60}", "sg."),
-    _token("vault-token", r"hv[sbr]\.[A-Za-z0-9_-]{20,300}", "hvs. hvb. hvr."),
-    _token("telegram-token", r"[0-9]{8,10}:AA[A-Za-z0-9_-]{33}", ":aa"),
-    _token(
-        "service-key",
-        r"gsk_[A-Za-z0-9]{40,80}|xai-[A-Za-z0-9]{40,100}|pplx-[A-Za-z0-9]{40,80}|r8_[A-Za-z0-9]{30,50}"
-        r"|do[opr]_v1_[a-f0-9]{64}|shp(?:at|ss|ca|pa)_[a-fA-F0-9]{32}|PMAK-[a-f0-9]{24}-[a-f0-9]{34}"
-        r"|NRAK-[A-Z0-9]{27}|lin_api_[A-Za-z0-9]{40}|dapi[a-f0-9]{32}|dp\.pt\.[A-Za-z0-9]{40,50}"
-        r"|AGE-SECRET-KEY-1[A-Z0-9]{58}|SK[a-f0-9]{32}|key-[a-f0-9]{32}|figd_[A-Za-z0-9_-]{40}|atlasv1\.[\w=-]{60,70}",
-        "gsk_ xai- pplx- r8_ do shp pmak- nrak- lin_api_ dapi dp.pt. age-secret-key sk key- figd_ atlasv1.",
-    ),
-    _token("jwt", r"eyJ[A-Za-z0-9_-]{8,2000}\.eyJ[A-Za-z0-9_-]{8,8000}\.[A-Za-z0-9_-]{8,2000}", "eyj"),
-    _rule(
-        "webhook",
-        r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<s>[A-Za-z0-9_/-]{20,120})",
-        "hooks.slack.com/",
-    ),
-    _rule("webhook", r"discord(?:app)?\.com/api/webhooks/(?P<s>[0-9]{10,25}/[A-Za-z0-9_-]{30,120})", "discord"),
-    # A user name may be missing, as in redis://:password@host.
-    _rule("password", r"[A-Za-z][A-Za-z0-9+.-]{0,30}://[^\s:/@\"'<>]{0,200}:(?P<s>[^\s@/\"'<>]{3,200})@", "://"),
-    _rule(
-        "authorization",
-        r"(?i)(?:authorization|x-api-key|x-auth-token|private-token)[\"']?\s{0,4}[:=]\s{0,4}[\"']?"
-        r"(?:(?:bearer|basic|token|digest|apikey)\s{1,4})?(?P<s>[A-Za-z0-9._~+/=:-]{8,4000})",
-        "authorization x-api-key x-auth-token private-token",
-    ),
-    _rule("authorization", r"(?i)\bbearer\s{1,4}(?P<s>(?=[A-Za-z._~+/-]*[0-9])[A-Za-z0-9._~+/-]{16,4000}=*)", "bearer"),
-    _rule(
-        "cookie",
-        r"(?i)\b(?:session|sess|sid|csrf|auth)[\w-]{0,20}=(?P<s>(?=[A-Za-z._%-]*[0-9])[\w.%+/-]{16,4000}=*)",
-        "sess sid csrf auth",
-    ),
-    _rule(
-        "password",
-        r"(?:--(?:password|passwd|pass|token|secret|api-key)[= ]|\bsshpass -p ?)[\"']?(?P<s>[^\s\"']{4,200})",
-        "--pass --token --secret --api-key sshpass",
-    ),
-    _rule("password", r"\bcurl\b[^\n]{0,200}? (?:-u|--user)[= ]?[\"']?[^\s:\"']{1,60}:(?P<s>[^\s\"']{3,200})", "curl"),
-    _rule("password", r"\bmysql(?:dump|admin)?\b[^\n]{0,200}? -p(?P<s>[^\s\"'-][^\s\"']{3,100})", "mysql"),
-    # Environment style: capital letters, no spaces around the sign.
-    _rule(
-        "secret",
-        _UPPER_NAME + r"=(?P<q>[\"']?)(?P<s>(?!\s)[^\n\"']{4,4000}?)(?P=q)(?=[\s;&|]|$)",
-        "pass pwd secret token key credential pat dsn auth",
-    ),
-    _rule(
-        "secret",
-        rf"(?i){_NAME}[\"']?\s{{0,8}}(?:=>|:=|[:=])\s{{0,8}}[bru]?(?P<q>[\"'`])(?P<s>[^\s\"'`]{{6,4000}})(?P=q)",
-        "passw pwd passphrase secret token key credential",
-    ),
-    _rule(
-        "secret",
-        rf"(?i){_NAME}\s{{0,4}}[:=]\s{{0,4}}(?P<s>(?=[^\s\"'`]{{0,200}}[0-9])[^\s\"'`,;(){{}}\[\]<>$]{{8,4000}})(?![(\[.])",
-        "passw pwd passphrase secret token key credential",
-    ),
-)
-
-_STRICT_RULES: tuple[_Rule, ...] = (
-    _rule("secret", r"(?m)\b(?:password|passwd|account)[ \t]+(?P<s>\S{3,400})", ""),
-    _rule(
-        "secret",
-        r"(?m)^[ \t]{0,40}(?:- {0,4})?(?:export )?[\"']?[A-Za-z_/][\w./:-]{0,100}[\"']?[ \t]{0,20}[:=][ \t]{0,20}"
-        r"[\"']?(?P<s>(?![0-9]{1,5}[\"']?,?$)[^\s\"'{\[|>][^\n\"']{2,8000})",
-        "",
-    ),
-    _rule("secret", r"[\"']\s{0,4}:\s{0,4}[\"'](?P<s>[^\s\"'][^\"'\n]{5,8000})[\"']", ""),
-    # Fields between colons, the password last, as in .pgpass and .htpasswd.
-    _rule("secret", r"(?m)^[^:\s\[={\"']{1,200}:(?:[^:\n\[]{1,100}:){3}(?P<s>[^:\s\[]{1,400})$", ""),
-    _rule("secret", r"(?m)^[^:\s\[={\"']{1,200}:(?P<s>[^:\s\[\"',][^:\s\[\"']{3,400})$", ""),
-    _rule("secret", r"(?m)^[ \t]{0,40}(?P<s>[A-Za-z0-9+/=_.-]{16,8000})[ \t\r]{0,40}$", ""),
-)
-
-_KEY_BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----")
-_KEY_END = re.compile(r"-----END (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----")
-_KEY_BODY = re.compile(r"(?:[A-Za-z0-9+/=\s]|\\[nr])*")
-_LONGEST_KEY = 64_000
-
-
-def _without_private_keys(text: str, found: Counter[str]) -> str:
+def replaced(text: str, spans_: Iterable[Span], key: bytes, found: Counter[str]) -> str:
+    """`text` with placeholders instead of the spans; counts them by kind."""
     parts: list[str] = []
     place = 0
-    for begin in _KEY_BEGIN.finditer(text):
-        if begin.start() < place:
-            continue
-        end = _KEY_END.search(text, begin.end(), begin.end() + _LONGEST_KEY)
-        stop = end.start() if end else _body_end(text, begin.end())
-        if (
-            not re.search(r"[A-Za-z0-9+/]{8}", text[begin.end() : stop])
-            or text[begin.end() : stop].strip() == _KEY_MARK
-        ):
-            continue
-        found["private-key"] += 1
-        parts += (text[place : begin.end()], f"\n{_KEY_MARK}\n")
-        place = stop
+    for span in spans_:
+        parts += (text[place : span.start], placeholder(span.kind, text[span.start : span.end], key))
+        found[span.kind] += 1
+        place = span.end
     return "".join((*parts, text[place:])) if parts else text
 
 
-_KEY_MARK = "[REDACTED:private-key]"
+def placeholder(kind: str, secret: str, key: bytes) -> str:
+    """What stands instead of a secret: its kind and, with a key, four digits that are equal for equal secrets."""
+    if not key:
+        return f"[REDACTED:{kind}]"
+    said = re.sub(r"\s+", "", secret).encode("utf-8", "surrogatepass")
+    return f"[REDACTED:{kind}:{hmac.new(key, said, hashlib.sha256).hexdigest()[:4]}]"
 
 
-def _body_end(text: str, start: int) -> int:
-    """Where a key ends whose last line is missing."""
-    body = _KEY_BODY.match(text, start, start + _LONGEST_KEY)
-    return body.end() if body else start
+def _found(text: str, *, strict: bool = False) -> Iterator[Span]:
+    plain = text.encode("ascii", "replace")
+    lower = plain.lower()
+    ids: list[tuple[int, int]] = []
+    for start, end in runs(plain):
+        for one, two, kind in tokens(text, start, end):
+            if not harmless(text[one:two]):
+                yield Span(one, two, kind)
+                if kind in ("aws-key-id", "cloud-key-id"):
+                    ids.append((one, two))
+        yield from _coded(text, start, end)
+    for one, two, kind in assigned(text, lower):
+        yield Span(one, two, kind)
+    for one, two, kind in (*placed(text, lower), *cookies(text, lower), *blocks(text, lower)):
+        yield Span(one, two, kind)
+    if not text.isascii():
+        for one, two, kind in chinese(text):
+            yield Span(one, two, kind)
+    for one, two, kind in beside_key_ids(text, ids):
+        yield Span(one, two, kind)
+    if strict:
+        for one, two, kind in strictly(text):
+            yield Span(one, two, kind)
+
+
+def runs(plain: bytes) -> list[tuple[int, int]]:
+    """Where fourteen token characters or more stand without a break."""
+    return [match.span() for match in _RUN.finditer(plain.translate(_CLASSES))]
+
+
+def _coded(text: str, start: int, end: int) -> Iterator[Span]:
+    """Base64 of a login, a private key or a text with secrets."""
+    if end - start < 16 and text[end : end + 1] not in "+/=":
+        return
+    known = decoded(text, start, end)
+    if known is None:
+        return
+    one, two, said = known
+    if "PRIVATE KEY-----" in said:
+        yield Span(one, two, "private-key")
+    elif is_login(said):
+        yield Span(one, two, "login")
+    elif len(said) > 16 and not said.startswith("{\"alg") and any(_found_once(said)):
+        yield Span(one, two, "encoded")
+
+
+def _found_once(said: str) -> Iterator[Span]:
+    plain = said.encode("ascii", "replace")
+    for one, two, kind in (*assigned(said, plain.lower()), *placed(said, plain.lower())):
+        yield Span(one, two, kind)
+    for start, end in runs(plain):
+        for one, two, kind in tokens(said, start, end):
+            yield Span(one, two, kind)
+
+
+def _mapped(view: View, found: Iterable[Span]) -> Iterator[Span]:
+    for span in found:
+        yield Span(*view.span(span.start, span.end), span.kind)
+
+
+def _mapped_joined(view: View) -> Iterator[Span]:
+    """Spans that only a view without breaks shows."""
+    for window in joined(view.text, runs(view.text.encode("ascii", "replace"))):
+        for span in _found(window.text):
+            if window.crosses(span.start, span.end):
+                start, end = window.span(span.start, span.end)
+                yield Span(*view.span(start, end), span.kind)
+
+
+def _merged(text: str, found: Iterable[Span]) -> list[Span]:
+    """The spans in order; those that overlap become one, under the kind of the most telling."""
+    merged: list[Span] = []
+    for span in sorted(found, key=lambda span: (span.start, -span.end)):
+        if span.end <= span.start or "[REDACTED" in text[span.start : span.end]:
+            continue
+        if merged and span.start < merged[-1].end:
+            last = merged[-1]
+            kind = span.kind if last.kind in _GENERAL and span.kind not in _GENERAL else last.kind
+            merged[-1] = Span(last.start, max(last.end, span.end), kind)
+        else:
+            merged.append(span)
+    return merged
+
+
+_GENERAL = frozenset({"secret", "password", "authorization", "cookie", "encoded", "ai-key", "login"})
+
+
+def known_values(text: str, found: Iterable[Span]) -> set[str]:
+    """The values that are worth looking for wherever else they stand: no plain words, none too short."""
+    values: set[str] = set()
+    for span in found:
+        value = text[span.start : span.end]
+        if 5 <= len(value) <= 400 and "\n" not in value and not harmless(value):
+            for one in {value, unquote(value)}:
+                if len(one) >= 5 and not (one.isalpha() and len(one) < 12) and not (one.isdigit() and len(one) < 6):
+                    values.add(one)
+    return values
+
+
+def _again(text: str, values: Iterable[str]) -> Iterator[Span]:
+    for value in values:
+        at = text.find(value)
+        while at >= 0:
+            end = at + len(value)
+            if len(value) >= 16 or not (text[at - 1 : at].isalnum() and at or text[end : end + 1].isalnum()):
+                yield Span(at, end, "secret")
+            at = text.find(value, end)
+
+
+_PRIVATE = re.compile(r"<private>.*?(?:</private>|\Z)", re.DOTALL | re.IGNORECASE)
+
+
+def without_private(text: str, found: Counter[str]) -> str:
+    """`text` without the parts that are marked as private."""
+    if "<private>" not in text.lower():
+        return text
+    cleaned, number = _PRIVATE.subn("[REDACTED:private]", text)
+    found["private"] += number
+    return cleaned
+
+
+
+
+class RedactStream:
+    def __init__(self, key: bytes = b"") -> None:
+        self._b: list[str] = []
+        self._k = key
+    def feed(self, p: str) -> str:
+        self._b.append(p)
+        return ""
+    def close(self) -> str:
+        return redact("".join(self._b), self._k).text

@@ -1,0 +1,204 @@
+"""Secrets that take several lines: private keys, Kubernetes secrets, tables, rows of SQL, seed phrases, encoded text."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator
+
+from clew.core.text.redact_names import Cue, cue_of
+from clew.core.text.redact_values import harmless, identifier, is_hex, phrase, random_like, weak
+
+Found = tuple[int, int, str]
+
+_BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----|---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----")
+_END = re.compile(r"-----END (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----|---- END SSH2 ENCRYPTED PRIVATE KEY ----")
+_BODY = re.compile(r"(?:[A-Za-z0-9+/=]|\\{1,3}[nr]|[\s>|│+#*\"'-](?=[\s\w>|│+#*\"'/=\\-])|[A-Z][A-Za-z-]{2,20}: [^\n]{0,80}(?=\n))*")
+_INSIDE = re.compile(r"(?:\\{1,3}[nr]|[\s>|│+#\"'-])*")
+_TAIL_LINES = re.compile(r"(?:(?:^|\n|\\n)[ \t>|│+#\"'-]{0,20}[A-Za-z0-9+/=]{16,80}[ \t\"'\r]{0,8}){1,200}(?:\n|\\n)?[ \t>|│+#-]{0,20}\Z")
+_LONGEST = 64_000
+
+
+def private_keys(text: str) -> Iterator[Found]:
+    """The bodies of private keys, also without an end, also without a beginning."""
+    place = 0
+    for begin in _BEGIN.finditer(text):
+        if begin.start() < place:
+            continue
+        end = _END.search(text, begin.end(), begin.end() + _LONGEST)
+        stop = end.start() if end else _body_end(text, begin.end())
+        place = end.end() if end else stop
+        head = _INSIDE.match(text, begin.end(), stop)
+        start = head.end() if head else begin.end()
+        body = text[start:stop]
+        kept = re.search(r"(?:\\{1,3}[nr]|[\s>|│+#\"'-])*\Z", body[-200:])
+        stop -= len(kept[0]) if kept else 0
+        if re.search(r"[A-Za-z0-9+/]{8}", text[start:stop]) and not harmless(text[start:stop]):
+            yield start, stop, "private-key"
+    for end in _END.finditer(text, place):
+        body = _TAIL_LINES.search(text, max(0, end.start() - 8_000), end.start())
+        if body is not None:
+            yield body.start() + (len(body[0]) - len(body[0].lstrip())), end.start(), "private-key"
+
+
+def _body_end(text: str, start: int) -> int:
+    body = _BODY.match(text, start, start + _LONGEST)
+    return body.end() if body else start
+
+
+_PUTTY = re.compile(r"Private-Lines: \d{1,3}\r?\n(?P<s>(?:[A-Za-z0-9+/=]{1,80}\r?\n?){1,100})")
+_JWK = re.compile(r"\"(?:d|p|q|dp|dq|qi|k)\"\s{0,4}:\s{0,4}\"(?P<s>[A-Za-z0-9_-]{20,2000})\"")
+_SEED = re.compile(r"(?i)(?:phrase|mnemonic|seed|助记词)[\w \t:：=\"'`(是为]{0,30}?[:：=是为\"'`\n]\s{0,4}[\"'`]?(?P<s>(?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})")
+_RECOVERY = re.compile(r"(?i)(?:recovery|backup|scratch|emergency) codes?[^\n]{0,80}\n(?P<s>(?:[ \t>|-]{0,8}(?:\d\. )?[A-Za-z0-9]{4,10}(?:-[A-Za-z0-9]{4,10}){0,3}[ \t]*\n?){2,20})")
+_PGPASS = re.compile(r"(?m)^[\w.*-]{1,200}:(?:\d{2,5}|\*):[\w*-]{1,60}:[\w*-]{1,60}:(?P<s>[^\s:]{3,200})\r?$")
+_GROUPS = (
+    ("private-key", "Private-Lines", _PUTTY), ("private-key", '"kty"', _JWK), ("recovery-code", "codes", _RECOVERY),
+)  # fmt: skip
+
+
+def blocks(text: str, lower: bytes) -> Iterator[Found]:
+    """All that takes several lines, by the mark that it carries."""
+    if b"private key" in lower:
+        yield from private_keys(text)
+    for kind, mark, shape in _GROUPS:
+        if mark in text:
+            for match in shape.finditer(text):
+                if not harmless(match["s"]) and (kind != "recovery-code" or any(map(str.isdigit, match["s"]))):
+                    yield match.start("s"), match.start("s") + len(match["s"].rstrip()), kind
+    if any(mark in lower for mark in (b"phrase", b"mnemonic", b"seed")) or "助记词" in text:
+        for match in _SEED.finditer(text):
+            yield *match.span("s"), "seed-phrase"
+    if any(mark in lower for mark in (b":5432:", b":3306:", b":*:", b":5433:", b":6432:")):
+        for match in _PGPASS.finditer(text):
+            if not harmless(match["s"]):
+                yield *match.span("s"), "password"
+    if b"secret" in lower and b"data" in lower:
+        yield from _kubernetes(text)
+    if b"insert into" in lower:
+        yield from _rows(text)
+    yield from _tables(text)
+
+
+_SECRET_KIND = re.compile(r"kind\"?:[ ]?\"?Secret\b")
+_DATA = re.compile(r"(?m)^(?P<indent>[ \t]{0,20})(?:string)?[dD]ata:[ \t]*\n(?P<body>(?:(?P=indent)[ \t]+[^\n]*(?:\n|\Z))+)")
+_ENTRY = re.compile(r"(?m)^[ \t]+[\"']?(?P<name>[\w./-]{1,100})[\"']?:[ \t]*[\"']?(?P<s>[A-Za-z0-9+/=_!#%^*@.-]{4,16000})[\"']?[ \t]*(?:#.*)?$")
+_OPEN_NAMES = re.compile(r"(?i)(?:^|[._-])(?:user(?:name)?|host(?:name)?|port|namespace|database|dbname|db|name|email|url|ca\.crt|tls\.crt|cert|ca|region|endpoint|bucket)$")
+
+
+def _kubernetes(text: str) -> Iterator[Found]:
+    for kind in _SECRET_KIND.finditer(text):
+        lines = text[kind.start() : kind.start() + 64_000]
+        data = _DATA.search(text, kind.start(), kind.start() + 64_000)
+        before = _DATA.search(text, max(0, kind.start() - 4_000), kind.start())
+        for part in (data, before):
+            if part is None or "\n---" in lines[: max(0, part.start() - kind.start())]:
+                continue
+            for entry in _ENTRY.finditer(text, part.start("body"), part.end("body")):
+                if not _OPEN_NAMES.search(entry["name"]) and not harmless(entry["s"]):
+                    yield *entry.span("s"), "k8s-secret"
+
+
+_INSERT = re.compile(r"(?i)insert\s+into\s+[\w.\"`\[\]]{1,100}\s*\((?P<names>[^()]{1,2000})\)\s*values\s*(?P<rows>\([^;]{1,60000})")
+_ROW = re.compile(r"\((?P<cells>(?:[^()']|'(?:[^']|'')*')*)\)")
+_CELL = re.compile(r"\s*('(?:[^']|'')*'|[^,']*)\s*(?:,|$)")
+
+
+def _rows(text: str) -> Iterator[Found]:
+    for insert in _INSERT.finditer(text):
+        cues = [cue_of(name.strip(" \"`[]\n\t")) for name in insert["names"].split(",")]
+        if not any(cues):
+            continue
+        for row in _ROW.finditer(text, insert.start("rows"), insert.end("rows")):
+            for cue, cell in zip(cues, _CELL.finditer(text, row.start("cells"), row.end("cells")), strict=False):
+                value = cell[1].strip("'")
+                if cue is not None and cell[1][:1] == "'" and _cell(value, cue):
+                    yield cell.start(1) + 1, cell.start(1) + 1 + len(value), "secret"
+
+
+def _cell(value: str, cue: Cue) -> bool:
+    if not value or harmless(value):
+        return False
+    if cue is Cue.PASSWORD:
+        return weak(value) or phrase(value)
+    return random_like(value) or (cue is Cue.SECRET and weak(value, 8) and not identifier(value))
+
+
+_HEADS = re.compile(r"(?i)pass(?:word|wd|phrase)?|pwd|secret|token|api[ _-]?key|access[ _-]?key|credential|密码|口令|密钥|令牌")
+_MD_ROW = re.compile(r"[ \t>]{0,8}\|?[^\n|]*\|[^\n]*")
+
+
+def _tables(text: str) -> Iterator[Found]:
+    """Columns of a table (with `|`, commas or tabs) whose head names a secret."""
+    for head in _HEADS.finditer(text):
+        begin = text.rfind("\n", 0, head.start()) + 1
+        end = text.find("\n", head.end(), head.end() + 400)
+        if end < 0:
+            continue
+        line = text[begin:end]
+        sign = next((sign for sign in ("|", "\t", ",", ";") if line.count(sign) >= 1 and _heads_only(line, sign)), "")
+        if not sign or head.start() - begin > 400:
+            continue
+        column = line[: head.start() - begin].count(sign)
+        yield from _column(text, end + 1, sign, column, line.count(sign), "密码" in head[0] or head[0][:1] in "pP口")
+
+
+def _heads_only(line: str, sign: str) -> bool:
+    cells = [cell.strip(" \t>*`\"'\r") for cell in line.split(sign)]
+    return len(line) < 400 and sum(bool(cell) for cell in cells) >= 2 and all(
+        len(cell) <= 30 and re.fullmatch(r"[\w \u4e00-\u9fff/()（）._-]*", cell) for cell in cells
+    )
+
+
+def _column(text: str, place: int, sign: str, column: int, signs: int, typed: bool) -> Iterator[Found]:
+    for _ in range(200):
+        end = text.find("\n", place, place + 4_000)
+        end = end if end >= 0 else min(len(text), place + 4_000)
+        line = text[place:end]
+        if line.count(sign) != signs:
+            return
+        start = place
+        for _ in range(column):
+            start = text.index(sign, start) + 1
+        stop = text.find(sign, start, end)
+        stop = stop if stop >= 0 else end
+        cell = text[start:stop]
+        value = cell.strip(" \t*`\"'\r")
+        start += cell.index(value) if value else 0
+        good = value and " " not in value and (weak(value, 5) if typed else random_like(value) or weak(value, 8)) and not identifier(value)
+        if good and not harmless(value) and not re.fullmatch(r"[-:]+", value):
+            yield start, start + len(value), "password" if typed else "secret"
+        if end >= len(text):
+            return
+        place = end + 1
+
+
+_B64 = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
+_PAIR = re.compile(r"[\w.@+/-]{1,80}:[^\s:]{6,200}")
+
+
+def decoded(text: str, start: int, end: int) -> tuple[int, int, str] | None:
+    """The Base64 text around a run and what it says, where that is readable; None otherwise."""
+    while start > 0 and text[start - 1] in "+/":
+        before = re.compile(r"[A-Za-z0-9+/]{0,400}\Z").search(text, max(0, start - 400), start)
+        if before is None or not before[0]:
+            break
+        start = before.start()
+    match = _B64.match(text, start, start + 32_000)
+    if match is None or match.end() - match.start() < 16 or match.end() < end:
+        return None
+    coded = match[0].rstrip("=").replace("-", "+").replace("_", "/")
+    if is_hex(coded) or coded.isalpha() and coded.islower():
+        return None
+    try:
+        raw = base64.b64decode(coded[: len(coded) - (len(coded) % 4 == 1)] + "=" * (-len(coded) % 4))
+        said = raw.decode("ascii")
+    except (binascii.Error, ValueError):
+        return None
+    return (match.start(), match.end(), said) if said.replace("\n", "").replace("\r", "").replace("\t", "").isprintable() else None
+
+
+def is_login(said: str) -> bool:
+    """`user:password`, as headers carry it encoded."""
+    match = _PAIR.fullmatch(said.strip())
+    return match is not None and weak(said.strip().partition(":")[2], 6) and not identifier(said.partition(":")[2])

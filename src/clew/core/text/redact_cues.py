@@ -1,0 +1,287 @@
+"""Values after a cue: assignments in any notation, headers, flags, prose in English and Chinese."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from clew.core.text.redact_names import Cue, cue_of
+from clew.core.text.redact_values import harmless, identifier, is_hex, is_uuid, phrase, random_like, weak
+
+Found = tuple[int, int, str]
+
+# In lower case; each is looked for by itself, which is faster than one expression for all of them.
+CUES = ("pass", "pwd", "pw", "secret", "token", "key", "cred", "auth", "sess", "sid", "csrf", "xsrf", "sig", "cookie",
+        "seed", "_ak", "_sk", "jwt", "_pat")  # fmt: skip
+_NAME_BEFORE = re.compile(r"[A-Za-z0-9_.\[\]-]{0,80}\Z")
+_NAME_AFTER = re.compile(r"[A-Za-z0-9_-]{0,60}(?:\.[A-Za-z0-9_-]{1,40}){0,4}")
+
+_QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "「": "」", "『": "』", "《": "》", "【": "】"}
+_SIGN = re.compile(
+    r"""(?x)
+      (?P<close>\\{0,3}["'`”」\]]|\*\*|%22)? [ \t]{0,20} (?:\)[ \t]?)?
+      (?: (?P<typed>:[ \t]{0,3}[A-Za-z_][\w\[\]|.\ ]{0,40}=[ \t]{0,3}(?=["']))
+        | (?P<sign>=>|:=|\?=|=(?!=)|:(?![:/])|：|＝|%3[Dd]|%3[Aa]) \*{0,2} (?P<space>[ \t]{0,40})
+        | (?P<comma>,[ \t]{0,3}(?=b?["']))
+        | (?P<call>\(\s{0,10}(?=[bru]?["']))
+      )
+      (?P<open>[\[(][ \t]{0,3}(?=["']))?
+    """
+)
+_QUOTED = re.compile(
+    r"""(?x) [bBrRuUfF@$]{0,2} (?P<quote>\\{1,3}["'] | ["'`“‘「『《【] | \*\*`? | \*\*)"""
+)
+_PLAIN_LINE = re.compile(r"[^\s\"'`<>]{1,4000}")
+_PLAIN = re.compile(r"[^\s\"'`<>(){}\[\],;|，。；、）)」』】&\\]{1,4000}")
+_PLAIN_URL = re.compile(r"(?:(?!%26|%23|%20|%22)[^\s\"'`<>&#;,，。\\)\]}]){1,8000}")
+_SCHEME = re.compile(r"(?i)(?:bearer|basic|token|digest|apikey|api-key|key|oauth|negotiate|bot|jwt|sso-key|genie-?key|"
+                     r"pve\w*|splunk|aws)[ \t=]{1,4}")  # fmt: skip
+_NEXT_VALUE = re.compile(
+    r"""(?x) ["']?[ \t]{0,8},? (?:[ \t]{1,8}|\r?\n[ \t+-]{0,40}|[ \t]*)
+        (?: ["']?(?:value|Value|VALUE|val|default)["']?[ \t]{0,4}[:=][ \t]{0,4} (?P<q>["']?)(?P<v>[^\s"'<>,}]{1,4000})
+          | ["']?[ \t]{0,4}:[ \t]{0,4}\{[^{}\n]{0,120}?"value"[ \t]{0,4}:[ \t]{0,4}(?P<q2>")(?P<v2>[^"\n]{1,4000})
+        )"""
+)
+_ELEMENT = re.compile(r"[^<>\n]{0,60}>[ \t]{0,10}(?P<v>[^<>\s]{1,4000})[ \t]{0,10}</")
+_INPUT_VALUE = re.compile(r"[ \t]*\r?\n[^\n]{0,200}input_value='(?P<v>[^'\n]{1,400})'")
+_URL_BEFORE = re.compile(r"[?&;#/]\Z|%26\Z|%3[Ff]\Z")
+_LINE_HEAD = re.compile(r"(?:^|[\n>│|+-])[ \t]{0,40}(?:[+\-#>][ \t]{0,8})?(?:\d{1,6}[ \t]{1,4})?(?:export |set |- |ENV |ARG )?\Z")
+
+
+def assigned(text: str, lower: bytes) -> Iterator[Found]:
+    """Spans of values that a name with a cue stands before."""
+    done = -1
+    for place in _places(lower):
+        if place < done:
+            continue
+        name_start = _NAME_BEFORE.search(text, max(0, place - 80), place)
+        start = name_start.start() if name_start else place
+        after = _NAME_AFTER.match(text, place)
+        end = after.end() if after else place
+        done = max(done, end)
+        yield from _after_name(text, start, end)
+
+
+def _places(lower: bytes) -> list[int]:
+    found: list[int] = []
+    for cue in CUES:
+        sign = cue.encode()
+        at = lower.find(sign)
+        while at >= 0:
+            found.append(at)
+            at = lower.find(sign, at + len(sign))
+    found.sort()
+    return found
+
+
+def _after_name(text: str, start: int, end: int) -> Iterator[Found]:
+    name = text[start:end].strip(".-")
+    if name[-5:] in ("-hash", "_hash"):
+        return
+    cue = cue_of(name.rpartition(".")[2] if "." in name and cue_of(name.rpartition(".")[2]) else name)
+    if cue is None:
+        return
+    kind = "password" if cue is Cue.PASSWORD else "secret"
+    sign = _SIGN.match(text, end)
+    found = _signed(text, start, sign, cue, name) if sign else None
+    if found is None and sign is None:
+        found = _beside(text, start, end, cue)
+    if found is not None:
+        yield *found, _kind(name, kind)
+
+
+def _kind(name: str, kind: str) -> str:
+    low = name.lower()
+    if "authorization" in low:
+        return "authorization"
+    return "cookie" if any(word in low for word in ("sess", "csrf", "xsrf", "cookie", "sid")) else kind
+
+
+def _signed(text: str, start: int, sign: re.Match[str], cue: Cue, name: str) -> tuple[int, int] | None:
+    place = sign.end()
+    loose = bool(sign["comma"] or sign["call"])
+    quoted = _QUOTED.match(text, place)
+    if quoted is not None:
+        value = _inside(text, quoted)
+        if value is None:
+            return None
+        return value if _counts(text[value[0] : value[1]], Cue.KEY if loose and cue is Cue.SECRET else cue, True) else None
+    in_url = bool(_URL_BEFORE.search(text, max(0, start - 3), start)) or (sign["sign"] or "").startswith("%")
+    scheme = _SCHEME.match(text, place)
+    if scheme is not None and "auth" in name.lower():
+        place, cue = scheme.end(), Cue.SECRET
+    own_line = _LINE_HEAD.search(text, max(0, start - 60), start) is not None and not in_url
+    shape = _PLAIN_URL if in_url else _PLAIN_LINE if own_line else _PLAIN
+    match = shape.match(text, place)
+    if match is None:
+        return _on_next_line(text, place, cue) if (sign["sign"] or "") in (":", "：") else None
+    value, stop = match[0], match.end()
+    if own_line and any(mark in value for mark in ("://", ";")) and "=" in value:
+        match = _PLAIN.match(text, place)
+        value, stop = (match[0], match.end()) if match else (value, stop)
+    trimmed = value.rstrip(",;.)\"'。，:!?" if not own_line else ",;\"'。，")
+    stop -= len(value) - len(trimmed)
+    typed_like_code = bool(sign["space"]) and sign["sign"] == "=" and not own_line
+    if text[stop : stop + 1] in "([" and text[stop : stop + 1]:
+        return None
+    strict = typed_like_code or (name[:1].islower() and sign["sign"] == ":" and not own_line and cue is not Cue.PASSWORD)
+    env = own_line and sign["sign"] == "=" and not sign["space"] and name.isupper()
+    return (place, stop) if trimmed and _counts(trimmed, cue, env, strict=strict) else None
+
+
+def _inside(text: str, quoted: re.Match[str]) -> tuple[int, int] | None:
+    sign = quoted["quote"]
+    close = _QUOTES.get(sign, sign[::-1] if sign.startswith("**") else sign)
+    stop = text.find(close, quoted.end(), quoted.end() + 4_000)
+    line = text.find("\n", quoted.end(), stop if stop >= 0 else quoted.end() + 4_000)
+    if stop < 0 or line >= 0:
+        # A quote that is not closed on its line: what was cut may still be a secret.
+        match = _PLAIN.match(text, quoted.end())
+        return (quoted.end(), match.end()) if match and random_like(match[0]) else None
+    scheme = _SCHEME.match(text, quoted.end(), stop)
+    start = scheme.end() if scheme else quoted.end()
+    while start < stop and text[start] in " *`":
+        start += 1
+    while stop > start and text[stop - 1] in " *`":
+        stop -= 1
+    return (start, stop) if stop > start else None
+
+
+_ROW = re.compile(r"[ \t]*\r?\n(?:[ \t>│|]*\r?\n)?[ \t>│|+-]{0,20}[`\"'*]{0,3}(?P<v>[!-~]{8,4000}?)[`\"'*]{0,3}[ \t]*(?:\r?\n|$)")
+
+
+def _on_next_line(text: str, place: int, cue: Cue) -> tuple[int, int] | None:
+    """`token:` and nothing else, its value alone on the next line."""
+    match = _ROW.match(text, place)
+    if match is None or not (random_like(match["v"]) or (cue is Cue.PASSWORD and weak(match["v"], 8))):
+        return None
+    return None if ":" in match["v"][:-1] and not random_like(match["v"]) else match.span("v")
+
+
+def _beside(text: str, start: int, end: int, cue: Cue) -> tuple[int, int] | None:
+    """Values that stand beside a name without a sign of assignment: XML, `name:`/`value:` pairs, flags, tables, prose."""
+    for shape in (_NEXT_VALUE, _ELEMENT, _INPUT_VALUE):
+        match = shape.match(text, end)
+        if match is not None:
+            group = "v" if match["v"] else "v2"
+            if _counts(match[group], cue, True):
+                return match.span(group)
+    match = _SPACED.match(text, end)
+    if match is None:
+        return _in_prose(text, start, end, cue)
+    return match.span("v")if _stands_alone(match["v"], cue, text, start) else _in_prose(text, start, end, cue)
+
+
+_SPACED = re.compile(r"[\"']?[ \t]{1,40}(?:\|[ \t]*)?(?P<w>[\"'`“「*]{0,3})(?P<v>[^\s\"'`”」*<>|，。；]{4,4000})")
+
+
+def _stands_alone(value: str, cue: Cue, text: str, start: int) -> bool:
+    value = value.rstrip(".,;:)!?")
+    if harmless(value) or identifier(value) or not value[:1].isalnum() and not random_like(value):
+        return False
+    if text[max(0, start - 2) : start] in ("--", " -", "\n-") or text[max(0, start - 2) : start].endswith("--"):
+        return weak(value)
+    if cue is Cue.PASSWORD:
+        return weak(value, 6) and not re.fullmatch(r"[A-Za-z]+['-][A-Za-z]+[-\w']*|[0-9.,]+|[A-Za-z]+[.!?]", value) or phrase(value)
+    return random_like(value) and not is_uuid(value)
+
+
+_PROSE = re.compile(
+    r"""(?x)
+      (?:[ \t]{1,4}|[ \t]?\()
+      (?: (?:[A-Za-z][\w'.-]{0,20}|\([^()\n]{0,40}\))[ \t]{1,4} ){0,6}?
+      (?: (?:is|was|as|to|now|use|be|are|value|like|reads|with|ist|equals|becomes)[ \t]{1,4}
+        | (?P<colon>[\w)]{0,20}[:=][ \t]{0,8}(?:\n[ \t]{0,8})?) | (?=["'`“「*(]) | (?P<bare>)(?=[A-Za-z0-9+/_-]*[0-9]) )
+      (?P<wrap>[\[("'`“「*]{0,3}) (?P<v>[^\s"'`”」*<>()|，。；]{4,4000})
+    """
+)
+_ABOUT_IDS = re.compile(r"(?i)\b(?:commit|hash|digest|sha|sha256|id|checksum|version|request|trace|md5|fingerprint|uuid|"
+                        r"count|limit|length|at|since|until|on|of type|policy|rule)\b|\d{4}-\d\d")  # fmt: skip
+
+
+def _in_prose(text: str, start: int, end: int, cue: Cue) -> tuple[int, int] | None:
+    """`the password for the printer is …`, `key (…)`, `token: …`."""
+    stop = text.find("\n\n", end, end + 160)
+    match = _PROSE.match(text, end, stop if stop >= 0 else min(len(text), end + 4_200))
+    if match is None or match.start("v") - end > 120:
+        return None
+    between, value = text[end : match.start("v")], match["v"]
+    trimmed = value.rstrip(".,;:!?)\\")
+    if not trimmed or harmless(trimmed) or identifier(trimmed) or _ABOUT_IDS.search(between):
+        return None
+    plain = match["bare"] is not None and not match["wrap"]
+    if cue is Cue.PASSWORD and not plain:
+        good = weak(trimmed, 6) and not re.fullmatch(r"[A-Za-z]+(?:['’-][A-Za-z]+)*|[0-9.,:]{1,5}", trimmed)
+        good = good or (bool(match["wrap"]) and phrase(trimmed))
+    else:
+        good = random_like(trimmed) and not (plain and (is_uuid(trimmed) or (is_hex(trimmed) and len(trimmed) in (40, 64) and cue is not Cue.SECRET)))
+        if plain and cue is Cue.KEY:
+            good = good and len(trimmed) >= 20
+    return (match.start("v"), match.start("v") + len(trimmed)) if good else None
+
+
+def _counts(value: str, cue: Cue, sure: bool, *, strict: bool = False) -> bool:
+    """Whether an assigned value is a secret. `sure`: the notation itself says that it is a value, not code."""
+    if harmless(value):
+        return False
+    if random_like(value) and not any(sign in value for sign in "()[]{}"):
+        return True
+    if cue is Cue.KEY:
+        return False
+    if strict and (identifier(value) or not any(map(str.isdigit, value))):
+        return False
+    if cue is Cue.PASSWORD:
+        return _typed(value, sure)
+    if " " in value or not sure and identifier(value):
+        return False
+    digits = any(map(str.isdigit, value))
+    return digits and weak(value, 8) and any(map(str.isalpha, value)) and (sure or not identifier(value))
+
+
+def _typed(value: str, sure: bool) -> bool:
+    if " " in value:
+        return phrase(value) and value == value.lower() and len(value.split()) >= 4
+    if weak(value, 4):
+        return sure or not identifier(value) or any(map(str.isdigit, value))
+    return sure and len(value) >= 8 and value.isalpha() and random_like(value + "0", 8)
+
+
+_CHINESE = re.compile(
+    "密码|口令|密钥|秘钥|私钥|令牌|凭证|凭据|授权码|提取码|激活码|助记词|暗号|密匙|(?i:app ?secret|secret|token|api ?key|access ?key|key|pwd|password)"
+    "(?=[ ]?(?:是|为|如下|改成|换成|设成|：|:|用|给|发|我|写|填|叫|=|「|（))"
+)
+_CHINESE_STOP = re.compile("至少|长度|有效期|周期|轮换|策略|不要|不能|不得|错误|过期|请输入|申请|哈希|加密|算法|前缀|用量|消耗|额度|示例|例如")
+_CHINESE_VALUE = re.compile(r"[A-Za-z0-9][!-~]{3,4000}|(?<=[「『“《‘])[!-~]{4,400}")
+_CHINESE_NEXT = re.compile("(?:[:：]|如下[^\\n]{0,8})[ \t]*\r?\n[ \t>│-]{0,12}(?P<v>[!-~]{6,4000})")
+_SET_AS = re.compile("(?P<v>[A-Za-z0-9][!-~]{4,60}?)[」』”`\"']?[ ]{0,2}(?:设为|作为|就是|是|当)[\u4e00-\u9fff]{0,8}(?:密码|口令|密钥|令牌)")
+
+
+def chinese(text: str) -> Iterator[Found]:
+    """Values after a Chinese cue, in the same sentence or alone on the next line."""
+    for cue in _CHINESE.finditer(text):
+        value = _after_chinese(text, cue.end(), "密码" in cue[0] or "口令" in cue[0] or "码" in cue[0])
+        if value is not None:
+            yield *value, "password" if "码" in cue[0] or cue[0] == "口令" else "secret"
+    for match in _SET_AS.finditer(text):
+        if weak(match["v"], 6) and not identifier(match["v"]):
+            yield *match.span("v"), "password"
+
+
+def _after_chinese(text: str, end: int, password: bool) -> tuple[int, int] | None:
+    stop = re.compile("[。；;\n]").search(text, end, end + 40)
+    window = stop.start() if stop else min(len(text), end + 40)
+    match = _CHINESE_VALUE.search(text, end, min(len(text), window + 4_000))
+    if match is None or match.start() >= window:
+        match = _CHINESE_NEXT.search(text, end, end + 60)
+        if match is None:
+            return None
+        start, value = match.start("v"), match["v"]
+    else:
+        start, value = match.start(), match[0]
+    between = text[end:start]
+    if _CHINESE_STOP.search(between) or re.search(r"\bID\b|\n[^\n]*\n", between):
+        return None
+    value = re.split(r"[\"'`,;<>()\\]|\*\*", value, maxsplit=1)[0].rstrip(".:!?*")
+    good = (weak(value, 5) and not identifier(value)) if password else random_like(value) or (
+        weak(value, 8) and not identifier(value) and re.search("[是为:：]", between))
+    return (start, start + len(value)) if value and good and not harmless(value) else None

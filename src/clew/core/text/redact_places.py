@@ -1,0 +1,142 @@
+"""Secrets that are known by the place they stand in: addresses, webhooks, headers, cookies, arguments of programs, SQL."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from clew.core.text.redact_values import harmless, identifier, is_uuid, random_like, weak
+
+Found = tuple[int, int, str]
+
+_PROGRAM = r"(?<![\w./-])"
+_V = r"[\"']?(?P<s>[^\s\"'|;<>]{3,400})"
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    kind: str
+    hints: tuple[bytes, ...]
+    """In lower case; text without any of them is not looked at."""
+    shape: re.Pattern[str]
+    back: int = 0
+    """Characters before a hint that may belong to the place."""
+    typed: bool = True
+    """Whether a value that a person types counts, or only one that looks random."""
+
+
+def _place(kind: str, hints: str, shape: str, back: int = 0, *, typed: bool = True) -> _Place:
+    return _Place(kind, tuple(hint.replace("␣", " ").encode() for hint in hints.split()), re.compile(shape), back, typed)
+
+
+_PLACES = (
+    _place("password", "://", r"[A-Za-z][A-Za-z0-9+.-]{0,30}://(?P<user>[^\s:/@\"'<>`]{0,200}):(?P<s>[^\s@\"'<>`]{2,300})@(?=[\w\[$*.-])", 30),
+    _place("password", "://", r"https?://(?P<s>[A-Za-z0-9_-]{20,200})@", 8, typed=False),
+    _place("webhook", "hooks.", r"hooks\.(?:slack|zapier)\.com/(?:services|workflows|triggers|hooks/catch)/(?P<s>[A-Za-z0-9_/-]{15,160})"),
+    _place("webhook", "/webhook", r"/webhooks?/(?:[0-9]{10,25}/|send\?key=|incoming/)?(?P<s>[A-Za-z0-9_@/-]{24,300})", typed=False),
+    _place("webhook", "/webhookb2/", r"/webhookb2/(?P<s>[A-Za-z0-9_@/-]{24,400})"),
+    _place("webhook", "/bot/v2/hook/ /bot/hook/", r"/bot/(?:v2/)?hook/(?P<s>[A-Za-z0-9-]{20,80})"),
+    _place("webhook", "robot/send", r"robot/send\?access_token=(?P<s>[A-Za-z0-9]{30,80})"),
+    _place("webhook", "webhook/send", r"webhook/(?:send|upload_media)\?key=(?P<s>[A-Za-z0-9-]{20,80})"),
+    _place("webhook", "/with/key/ /hooks/ /incomingwebhook/", r"(?i)/(?:with/key|hooks|IncomingWebhook)/(?P<s>[A-Za-z0-9_/-]{20,200})", typed=False),
+    _place("authorization", "bearer", r"(?i)\bbearer[ \t]{1,4}[\"']?(?P<s>[A-Za-z0-9._~+/-]{16,8000}=*)", typed=False),
+    _place("authorization", "basic␣", r"(?i)\bbasic (?P<s>[A-Za-z0-9+/]{12,2000}=*)", typed=False),
+    _place("password", "-u --user", r"(?:-u|--user|--proxy-user)(?:[ =]{1,2}|(?=[\"']))[\"']?[^\s:\"'$%{<]{1,80}:(?P<s>[^\s\"']{3,200})"),
+    _place("password", "http␣ https␣ xh␣", rf"{_PROGRAM}(?:https?|xh) [^\n|]{{0,200}}?-a[ =][\"']?[^\s:\"'$]{{1,80}}:(?P<s>[^\s\"']{{3,200}})"),
+    _place("password", "mysql mariadb 7z␣ 7za unrar rar␣ mongo clickhouse",
+           rf"{_PROGRAM}(?:mysql\w*|mariadb[\w-]*|7za?|u?nrar|mongo\w*|clickhouse-client)\b[^\n|]{{0,300}}? -p{_V}"),
+    _place("password", "sshpass", rf"sshpass[^\n|]{{0,40}}? -p ?{_V}"),
+    _place("password", "login", rf"(?:login|registry add)\b[^\n|]{{0,300}}? (?:-p|--password)[ =]{_V}"),
+    _place("password", "twine mongo cqlsh mongodump␣ mongorestore influx rabbitmqadmin snowsql vncviewer kinit oc␣",
+           rf"{_PROGRAM}(?:twine|mongo\w*|cqlsh|influx|rabbitmqadmin|vncviewer|oc)\b[^\n|]{{0,300}}? -(?:p|-password)[ =]{_V}"),
+    _place("password", "redis-cli valkey-cli", rf"(?:redis|valkey)-cli[^\n|]{{0,200}}? (?:-a|--pass)[ =]{_V}"),
+    _place("password", "ldap", rf"{_PROGRAM}ldap\w+[^\n|]{{0,300}}? -w ?{_V}"),
+    _place("password", "sqlcmd bcp␣ unzip zip␣ mosquitto smbmap",
+           rf"{_PROGRAM}(?:sqlcmd|bcp|unzip|zip|mosquitto_(?:pub|sub)|smbmap)\b[^\n|]{{0,300}}? -[Pp] ?{_V}"),
+    _place("password", "pass:", r"(?:-pass|-passin|-passout|-k)[ =]pass:(?P<s>[^\s\"']{3,200})", 12),
+    _place("password", "smb", r"(?:smbclient|smbget|mount\.cifs)[^\n|]{0,200}? -U ?[\"']?[^\s%\"']{1,60}%(?P<s>[^\s\"']{3,200})"),
+    _place("password", "chpasswd", r"echo [\"']?[\w.-]{1,40}:(?P<s>[^\s\"':]{3,200})[\"']?[ ]?\|[ ]?(?:sudo )?chpasswd", 200),
+    _place("password", "stdin sudo␣-s with-token", r"(?:echo|printf)(?: -n)? [\"']?(?P<s>[^\s\"'|]{4,400})[\"']?[ ]?\|[^\n|]{0,200}?(?:stdin|sudo -S|with-token)", 300),
+    _place("password", "htpasswd", r"htpasswd [^\n|]{0,80}?-\w*b\w* [^\n|]{0,80}? (?P<s>[^\s\"'|;-]{4,200})\s*(?:\n|$)"),
+    _place("password", "add_user change_password useradd", rf"(?:add_user|change_password) [\w@.-]{{1,60}} {_V}"),
+    _place("password", "identified by␣", r"(?i)identified(?: with [\w']{1,40})?(?: by|\s+as)(?: password)?\s+['\"](?P<s>[^'\"\n]{3,200})['\"]", 40),
+    _place("password", "password", r"(?i)\bpassword[ \t]{0,4}[( ][ \t]{0,4}'(?P<s>[^'\n]{3,200})'"),
+    _place("token", "vault␣login vault␣unseal unseal␣ with-token add-authtoken", rf"(?:vault login|unseal|with-token <<<|add-authtoken) [\"']?(?P<s>[A-Za-z0-9._+/=-]{{16,400}})", 12, typed=False),
+    _place("password", "auth=( basicauth basic_auth( authbasic",
+           r"(?i)(?:auth=|basic_?auth)\s?\(\s?[\"'][^\"'\n]{1,80}[\"']\s?,\s?[\"'](?P<s>[^\"'\n]{4,200})[\"']"),
+    _place("secret", "fernet( aesgcm( sign(", r"\b(?:Fernet|AESGCM|HMAC|ChaCha20Poly1305|sign)\(\s?b?[\"'](?P<s>[^\"'\n]{16,200})[\"']", typed=False),
+    _place("password", "senha password␣ login␣", r"(?m)(?:^|\s)(?:login[ \t]+\S{1,80}\s+)password[ \t]+(?P<s>[^\s\"']{3,200})", 120),
+    _place("secret", "setx␣", rf"(?i)setx [A-Z_]{{1,60}}(?:PASS\w*|SECRET|TOKEN|KEY) {_V}"),
+    _place("password", "send␣", r"\bsend (?:-- )?[\"'](?P<s>[^\"'\n\\]{4,80})\\[rn]"),
+    _place("secret", "secret= ", r"otpauth://[^\s\"'<>]{1,200}[?&]secret=(?P<s>[A-Z2-7]{12,64})", 220),
+)  # fmt: skip  # noqa: E501
+
+
+def placed(text: str, lower: bytes) -> Iterator[Found]:
+    """Spans of secrets by the place they stand in."""
+    for place in _PLACES:
+        for hint in place.hints:
+            yield from _near(place, hint, text, lower)
+
+
+def _near(place: _Place, hint: bytes, text: str, lower: bytes) -> Iterator[Found]:
+    at, done = lower.find(hint), 0
+    while at >= 0:
+        match = place.shape.search(text, max(done, at - place.back), min(len(text), at + 9_000)) if place.back else place.shape.match(text, at)
+        if match is None and not place.back:
+            match = place.shape.search(text, max(done, at - 1), min(len(text), at + 600))
+        if match is not None and match.start() <= at + len(hint) and _secret(place, match):
+            start, end = match.span("s")
+            yield start, start + len(match["s"].rstrip(",;.)" if place.typed and place.hints[0] != b"://" else "")), place.kind
+            done = end
+        at = lower.find(hint, max(at + len(hint), done))
+
+
+def _secret(place: _Place, match: re.Match[str]) -> bool:
+    value = match["s"]
+    if place.hints[0] == b"://" and place.typed:
+        # `user:password@localhost` and the like are forms, not secrets.
+        user = match["user"]
+        return not harmless(unquote(value)) and value.lower() not in (user.lower(), "postgres", "pass") and "/" not in value[:1]
+    if harmless(value):
+        return False
+    if not place.typed:
+        return random_like(value) or (len(value) >= 20 and any(map(str.isdigit, value)) and "/" in value) or (place.kind == "authorization" and value.endswith("="))
+    return weak(value, 3) or random_like(value) or (value.isalpha() and len(value) >= 5 and not _plain_option(value)) or is_uuid(value) or (
+        place.kind == "webhook" and not identifier(value))
+
+
+def _plain_option(value: str) -> bool:
+    return value.lower() in {"file", "stdin", "password", "prompt", "interactive", "string", "default"} or value[:1] == "-"
+
+
+_COOKIE_LINE = re.compile(r"(?i)(?:set-)?cookies?[\"']?[ \t]{0,3}[:：=][ \t]{0,3}(?P<line>[^\r\n]{1,8000})")
+_PAIR = re.compile(r"(?:^|[;,{ \"'])[ \t]{0,2}[\"']?([\w.%-]{1,80})[\"']?[=:][ ]?[\"']?([^\s;,\"'}]{12,4000})")
+
+
+def cookies(text: str, lower: bytes) -> Iterator[Found]:
+    """Values of a cookie line that look random, whatever their name."""
+    at = lower.find(b"cookie")
+    while at >= 0:
+        match = _COOKIE_LINE.match(text, at)
+        if match is not None:
+            for pair in _PAIR.finditer(match["line"]):
+                value = unquote(pair[2])
+                if random_like(value.split(".")[0].partition(":")[2] or value, 12) and not harmless(pair[2]):
+                    start = match.start("line") + pair.start(2)
+                    yield start, start + len(pair[2]), "cookie"
+        at = lower.find(b"cookie", match.end() if match else at + 6)
+
+
+_BARE = re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/]{30,40}(?![A-Za-z0-9+/=_-])")
+
+
+def beside_key_ids(text: str, ids: list[tuple[int, int]]) -> Iterator[Found]:
+    """The nameless secret half of a cloud key near its id."""
+    for start, end in ids:
+        for match in _BARE.finditer(text, max(0, start - 300), min(len(text), end + 300)):
+            value = match[0]
+            if len(value) in (30, 32, 36, 40) and random_like(value) and not re.fullmatch(r"[0-9a-f]+|[0-9A-F]+", value):
+                yield *match.span(), "cloud-secret"

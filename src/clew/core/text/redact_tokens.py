@@ -1,0 +1,274 @@
+"""Shapes of tokens that say themselves whose they are: a public prefix, a known length.
+
+Written from the vendors' own descriptions of their tokens and the public lists of such shapes. A rule is
+(kind, prefix, rest): the rest follows the prefix. The rule is looked up by the first two characters of the prefix.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+_AN, _URL = "[A-Za-z0-9]", "[A-Za-z0-9_-]"
+_H = "[a-f0-9]"
+
+# One rule a line: kind, prefixes with | between, what follows. No kind repeats eight characters of its prefix: a
+# placeholder must not keep more of a token than its kind.
+_TABLE = rf"""
+github-pat        ghp_                          {_AN}{{30,255}}
+github-oauth      gho_                          {_AN}{{30,255}}
+github-app        ghu_|ghs_                     [A-Za-z0-9_.-]{{30,600}}
+github-refresh    ghr_                          {_AN}{{30,255}}
+github-fine       github_pat_                   [A-Za-z0-9_]{{22,255}}
+gitlab-pat        glpat-                        [A-Za-z0-9_.=-]{{16,120}}
+gitlab-token      gldt-|glrt-|glrtr-|glcbt-|glptt-|glft-|glsoat-|glimt-|glagent-|gloas-|glffct-|glwt-|GR1348941  [A-Za-z0-9_.=-]{{16,120}}
+atlassian-token   ATATT3|ATCTT3|ATSTT3          [A-Za-z0-9_=-]{{60,300}}
+bitbucket-app     ATBB                          {_AN}{{28,40}}
+npm-token         npm_                          {_AN}{{30,60}}
+pypi-token        pypi-                         {_URL}{{50,1000}}
+gem-key           rubygems_                     {_H}{{40,64}}
+crates-token      cio                           {_AN}{{32}}
+nuget-key         oy2                           [a-z0-9]{{43}}
+clojars           CLOJARS_                      [A-Za-z0-9]{{40,80}}
+docker-pat        dckr_pat_|dckr_oat_           {_URL}{{20,60}}
+circleci          CCIPAT_|CCIPRJ_               [A-Za-z0-9_]{{30,120}}
+buildkite         bkua_|bkaj_|bkct_|bkpt_|bkar_|bkps_  {_AN}{{30,80}}
+artifactory       AKCp|cmVmdGtuOj|eyJ2ZXIiOiIyIi  {_AN}{{40,800}}
+sonar-token       squ_|sqp_|sqa_                {_H}{{40}}
+snyk-token        snyk_uat\.|snyk_sat\.         [A-Za-z0-9_.-]{{20,200}}
+codecov           codecov_|cctok_               {_AN}{{28,60}}
+prefect           pnu_|pnb_                     {_AN}{{32,40}}
+readme-key        rdme_                         [a-z0-9]{{60,80}}
+anthropic-key     sk-ant-                       {_URL}{{20,300}}
+openai-key        sk-proj-|sk-svcacct-|sk-admin-|sk-None-|sess-  {_URL}{{30,300}}
+openrouter-key    sk-or-                        (?:v1-)?{_AN}{{30,100}}
+langfuse-key      sk-lf-|pk-lf-                 {_H}{{8}}-(?:{_H}{{4}}-){{3}}{_H}{{12}}
+elevenlabs-key    sk_                           {_H}{{40,64}}
+stripe-key        sk_live_|sk_test_|rk_live_|rk_test_|sk_prod_|rk_prod_  {_AN}{{16,250}}
+stripe-webhook    whsec_                        [A-Za-z0-9+/=]{{20,90}}
+launchdarkly      sdk-|api-                     {_H}{{8}}-(?:{_H}{{4}}-){{3}}{_H}{{12}}
+mapbox-secret     sk\.eyJ|tk\.eyJ               {_URL}{{30,300}}\.{_URL}{{20,60}}
+ai-key            sk-                           (?=[A-Za-z_-]{{0,220}}[0-9]|[a-z]{{48}}(?![\w-]))(?![a-z]+(?:-[a-z0-9]+)+(?![\w-]))[A-Za-z0-9_-]{{20,220}}
+groq-key          gsk_                          {_AN}{{40,100}}
+xai-key           xai-                          {_AN}{{60,120}}
+perplexity-key    pplx-                         {_AN}{{40,80}}
+hugging-face      hf_|api_org_                  [A-Za-z]{{34}}|hf_{_AN}{{30,60}}
+hf-token          hf_                           (?=\w*[0-9A-Z]){_AN}{{30,60}}
+replicate         r8_                           {_AN}{{30,50}}
+tavily-key        tvly-                         {_URL}{{20,60}}
+langsmith         lsv2_                         (?:pt|sk)_{_AN}{{32}}_{_AN}{{10}}
+firecrawl         fc-                           {_H}{{32}}
+nvidia-key        nvapi-                        {_URL}{{40,90}}
+cerebras-key      csk-                          [a-z0-9]{{40,60}}
+fireworks         fw_                           {_AN}{{20,40}}
+together-key      tgp_v1_                       {_URL}{{40,60}}
+jina-key          jina_                         {_AN}{{50,80}}
+exa-voyage        pa-|al-                       (?=[A-Z_-]*[a-z0-9])(?=\w*[0-9])(?=\w*[A-Z])(?=\w*[a-z]){_URL}{{40,60}}
+weave-key         wandb_v1_                     {_URL}{{40,120}}
+pinecone-key      pcsk_                         {_URL}{{40,120}}
+aws-key-id        AKIA|ASIA|ABIA|ACCA|A3T       [A-Z0-9]{{16,17}}
+aws-bedrock       ABSK                          [A-Za-z0-9+/]{{100,300}}=*
+aws-session       IQoJb3JpZ2lu|FwoGZXIvYXdz|FQoGZXIvYXdz  [A-Za-z0-9+/]{{50,4000}}=*
+cloud-key-id      LTAI                          {_AN}{{12,24}}
+cloud-key-id      AKID                          {_AN}{{28,36}}
+cloud-key-id      AKLT|AKTP                     {_AN}{{30,60}}
+cloud-key-id      ALTAK                         -?{_AN}{{18,26}}(?:/{_H}{{30,64}})?
+google-key        AIza                          {_URL}{{35}}
+google-oauth      ya29\.                        {_URL}{{20,1000}}
+google-secret     GOCSPX-                       {_URL}{{20,40}}
+firebase-key      AAAA                          {_URL}{{7}}:APA91b{_URL}{{100,200}}
+ocean-token       dop_v1_|doo_v1_|dor_v1_       {_H}{{64}}
+heroku-key        HRKU-                         [A-Za-z0-9_-]{{30,80}}
+fly-token         fo1_|fm1_|fm2_|fm1r_|fm1a_    [A-Za-z0-9_+/=,-]{{40,800}}
+netlify           nfp_|nfc_|nfo_|nfu_           {_AN}{{30,60}}
+vercel            vcp_|vci_|vca_|vcr_|vck_      {_AN}{{20,80}}
+supabase          sbp_|sb_secret_               {_URL}{{20,80}}
+planetscale       pscale_pw_|pscale_tkn_|pscale_oauth_  [A-Za-z0-9_=.-]{{30,70}}
+neon-key          napi_                         {_AN}{{40,80}}
+tailscale         tskey-                        [A-Za-z0-9-]{{20,120}}
+vault-token       hvs\.|hvb\.|hvr\.             [A-Za-z0-9_-]{{20,400}}
+vault-old         s\.                           (?=\w*[0-9])(?=\w*[A-Z])(?=\w*[a-z]){_AN}{{24}}(?!\w)
+pulumi            pul-                          {_H}{{40}}
+doppler           dp\.                          (?:pt|st|ct|sa|scim|audit|said)\.(?:[a-z0-9_-]{{2,35}}\.)?{_AN}{{40,44}}
+databricks        dapi                          [a-f0-9]{{32}}(?:-[0-9])?
+infracost         ico-                          {_AN}{{32}}
+harness           pat\.|sat\.                   {_URL}{{22}}\.{_H}{{24}}\.{_AN}{{20}}
+onepassword       ops_eyJ|A3-                   [A-Za-z0-9+/=_-]{{20,2000}}
+scaleway          SCW                           [A-Z0-9]{{17}}
+yandex-cloud      AQVN|t1\.                     [A-Za-z0-9_-]{{35,200}}
+confluent         cflt                          [A-Za-z0-9+/]{{40,80}}
+cloudflare        cfut_|cfat_|cfk_|v1\.0-       [A-Za-z0-9_-]{{40,200}}
+slack-token       xoxb-|xoxp-|xoxa-|xoxr-|xoxs-|xoxo-|xoxc-|xoxd-|xoxe-|xoxe\.  [A-Za-z0-9%./-]{{10,300}}
+slack-app         xapp-                         [0-9]-[A-Za-z0-9-]{{20,250}}
+shopify-token     shpat_|shpss_|shpca_|shppa_|shpit_|shpua_  [a-fA-F0-9]{{32}}
+square-token      EAAA|sq0csp-|sq0atp-|sq0idp-  {_URL}{{22,70}}
+facebook          EAAC|EAAG|EAAM|EAAB|EAAJ      {_AN}{{60,300}}
+facebook          IGQ                           {_URL}{{60,300}}
+twilio-key        SK                            [a-f0-9]{{32}}
+sendgrid-key      SG\.                          {_URL}{{16,40}}\.{_URL}{{16,60}}
+mailgun-key       key-                          {_H}{{32}}
+mailgun-key       pubkey-                       {_H}{{32}}
+brevo-key         xkeysib-|xsmtpsib-            {_H}{{64}}-{_AN}{{16}}
+resend-key        re_                           (?=\w*[0-9]){_AN}{{8}}_{_AN}{{20,32}}
+postmark          pm_                           {_AN}{{40,80}}
+intercom          dG9rO                         [A-Za-z0-9+/=]{{40,90}}
+newrelic-key      NRAK-|NRRA-|NRAA-|NRIQ-|NRII-|NRSP-|NRJS-  [A-Za-z0-9_-]{{15,60}}
+grafana-token     glsa_                         {_AN}{{32}}_{_AN}{{8}}
+grafana-cloud     glc_                          [A-Za-z0-9+/]{{32,400}}=*
+grafana-key       eyJrIjoi                      [A-Za-z0-9+/]{{50,400}}=*
+sentry-token      sntryu_|sntrys_|sntryi_       [A-Za-z0-9+/=_-]{{40,400}}
+posthog-key       phx_|phs_                     {_AN}{{32,60}}
+honeycomb         hcaik_|hcxik_|hcamk_|hcbik_   [a-z0-9]{{40,80}}
+dynatrace         dt0[a-z]\d\d\.                [A-Z0-9]{{24}}\.[A-Z0-9]{{64}}
+airbrake-rollbar  rbt_                          {_AN}{{30,60}}
+logtail-axiom     xaat-|xapt-                   [a-f0-9-]{{36}}
+linear-key        lin_api_|lin_oauth_           {_AN}{{32,80}}
+notion-token      ntn_                          {_AN}{{40,60}}
+notion-token      secret_                       (?=\w*[0-9])(?=\w*[A-Z]){_AN}{{43}}
+figma-token       figd_|figu_|figo_|figur_      {_URL}{{30,60}}
+postman-key       PMAK-|PMAT-                   [A-Za-z0-9-]{{26,80}}
+dropbox-token     sl\.                          (?:u\.)?(?=\S*[0-9])(?=\S*[A-Z]){_URL}{{60,1500}}
+algolia-okta      00                            (?=\S*[A-Z])(?=\S*[a-z]){_URL}{{40}}(?![\w-])
+easypost-key      EZAK|EZTK                     {_AN}{{50,60}}
+typeform          tfp_                          [A-Za-z0-9_.=-]{{40,70}}
+flutterwave       FLWSECK_TEST-|FLWSECK-        [A-Za-z0-9-]{{12,60}}
+shippo-token      shippo_live_|shippo_test_     {_H}{{40}}
+duffel-token      duffel_live_|duffel_test_     {_URL}{{40,60}}
+lob-key           live_|test_                   {_H}{{35}}(?!\w)
+lob-key           live_pub_|test_pub_           {_H}{{31}}(?!\w)
+mollie-key        live_|test_                   (?=\w*[0-9])(?=\w*[A-Z])(?=\w*[a-z]){_AN}{{30,36}}(?!\w)
+plaid-token       access-sandbox-|access-production-|access-development-  {_H}{{8}}-(?:{_H}{{4}}-){{3}}{_H}{{12}}
+gocardless        live_|sandbox_                (?=\S*[0-9])(?=\S*[A-Z]){_URL}{{40}}(?![\w-])
+razorpay-key      rzp_live_|rzp_test_           {_AN}{{14,24}}
+paystack          sk_live_                      {_H}{{40}}
+adyen-key         AQE                           [A-Za-z0-9+/=]{{30,60}}-[A-Za-z0-9+/=<>\]\[(){{}},.;:!^&*-]{{20,80}}
+coinbase          organizations/                {_H}{{8}}-(?:{_H}{{4}}-){{3}}{_H}{{12}}/apiKeys/[a-f0-9-]{{36}}
+frame-io          fio-u-                        {_URL}{{60,70}}
+adafruit          aio_                          {_AN}{{28}}
+nightfall         NF-                           {_AN}{{32}}
+contentful        CFPAT-                        {_URL}{{40,60}}
+sourcegraph       sgp_                          (?:[a-zA-Z0-9]{{16}}_|local_)?{_H}{{40}}
+hubspot           pat-na1-|pat-eu1-|pat-na2-|pat-ap1-  [a-f0-9-]{{36}}
+clickup           pk_                           \d{{6,12}}_[A-Z0-9]{{32}}
+settlemint        sm_pat_|sm_aat_|sm_sat_       {_AN}{{16}}
+workos            sk_live_|sk_test_             [A-Za-z0-9_=]{{30,120}}
+age-key           AGE-SECRET-KEY-1              [A-Z0-9]{{58}}
+age-key           AGE-PLUGIN-[A-Z0-9]{{1,20}}-1 [A-Z0-9]{{20,200}}
+dingtalk-sign     SEC                           {_H}{{64}}(?!\w)
+openshift         sha256~                       {_URL}{{43}}
+jwt               eyJ                           {_URL}{{8,8000}}\.eyJ{_URL}{{8,16000}}\.(?:{_URL}{{8,4000}})?
+jwe               eyJ                           {_URL}{{8,8000}}\.{_URL}{{0,2000}}\.{_URL}{{8,2000}}\.{_URL}{{8,16000}}\.{_URL}{{8,2000}}
+twitter-bearer    AAAAAAAAAAAAAAAAAAAA          (?=\S*[1-9a-z])[A-Za-z0-9%+/=]{{40,200}}
+django-key        django-insecure-              [^\s"'`,]{{30,80}}
+cfpat             CFPAT-                        {_URL}{{43}}
+wechat-mch        wxp_                          {_AN}{{30,60}}
+volc-ark          ark-                          {_H}{{8}}-(?:{_H}{{4}}-){{3}}[a-f0-9-]{{8,20}}
+minimax           eyJhbGciOi                    {_URL}{{20,3000}}\.{_URL}{{20,3000}}\.{_URL}{{8,2000}}
+github-old        v1\.                          {_H}{{40}}(?!\w)
+beamer-key        b_                            [A-Za-z0-9=_/-]{{44}}(?!\w)
+databento-key     db-                           {_AN}{{29}}(?!\w)
+stytch-key        secret-live-|secret-test-     {_URL}{{30,60}}
+svix-key          testsk_|sk_svix_              {_AN}{{20,80}}
+trigger-key       tr_prod_|tr_dev_|tr_pat_      {_AN}{{20,60}}
+clerk-key         ak_|mt_                       (?=\w*[0-9])(?=\w*[A-Z])(?=\w*[a-z]){_AN}{{30,60}}(?!\w)
+upstash-key       AX|AY                         (?=\S*[0-9])[A-Za-z0-9_]{{58,100}}={{1,2}}
+turso-render      rnd_                          {_AN}{{30,40}}
+polar-paddle      polar_oat_|pdl_live_apikey_|pdl_sdbx_apikey_  [A-Za-z0-9_]{{30,90}}
+e2b-modal         e2b_|as-|ak-                  (?=\w*[0-9]){_AN}{{22,60}}(?!\w)
+datastax          AstraCS:                      [A-Za-z0-9:]{{60,120}}
+kaggle-key        KGAT_                         {_AN}{{32}}
+meraki-rapid      live_sk_                      {_AN}{{20,80}}
+""".strip()  # noqa: E501
+
+_BEFORE = (
+    # Tokens of two parts, the first of which is no run of token characters: kind, what stands before, the run itself.
+    ("telegram-token", re.compile(r"(?<![0-9])[0-9]{8,10}(?::|%3[Aa])$"), re.compile(rf"AA{_URL}{{30,36}}(?![\w-])")),
+    ("asana-pat", re.compile(r"(?<![0-9])[0-2]/[0-9]{10,20}(?:/[0-9]{10,20})?[:/]$"), re.compile(rf"{_H}{{32}}(?!\w)")),
+    ("google-refresh", re.compile(r"(?<![0-9])1//?$"), re.compile(rf"0{_URL}{{30,120}}")),
+    ("astra-token", re.compile(r"AstraCS:[A-Za-z0-9]{10,40}:$"), re.compile(rf"{_H}{{40,80}}")),
+    ("wallet-key", re.compile(r"(?i)private[ _]?key.{0,40}$"), re.compile(r"(?:0x)?[a-fA-F0-9]{64}(?!\w)")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    kind: str
+    text: str
+
+
+@cache
+def _index() -> dict[str, tuple[_Shape, ...]]:
+    """Shapes by the first two characters that they begin with."""
+    found: dict[str, list[_Shape]] = {}
+    for line in _TABLE.split("\n"):
+        kind, prefixes, rest = line.split(None, 2)
+        for prefix in prefixes.split("|"):
+            plain = prefix.replace("\\", "")
+            found.setdefault(plain[:2], []).append(_Shape(kind, prefix + f"(?:{rest})"))
+    return {start: tuple(shapes) for start, shapes in found.items()}
+
+
+@cache
+def _compiled(shape: str) -> re.Pattern[str]:
+    return re.compile(shape)
+
+
+_WHOLE = (
+    # Tokens without a prefix of their own: the whole run has the form.
+    ("mailchimp-key", re.compile(r"(?<![\w-])[a-f0-9]{32}-us[0-9]{1,2}(?![\w-])")),
+    ("ai-key", re.compile(r"(?<![\w.-])[a-f0-9]{32}\.[A-Za-z0-9]{16}(?![\w.-])")),
+    ("airtable-pat", re.compile(r"(?<!\w)pat[A-Za-z0-9]{14}\.[a-f0-9]{64}(?!\w)")),
+    ("terraform-token", re.compile(r"(?<!\w)[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,72}")),
+    ("discord-token", re.compile(r"(?<![\w-])[MNO][A-Za-z0-9_-]{23,27}=?\.[A-Za-z0-9_-]{6,7}\.[A-Za-z0-9_-]{27,42}")),
+    ("azure-secret", re.compile(r"(?<![\w~.-])[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,35}")),
+    ("azure-devops", re.compile(r"(?<!\w)[A-Za-z0-9]{72,76}AZDO[A-Za-z0-9]{4}(?!\w)")),
+    ("azure-key", re.compile(r"(?<!\w)[A-Za-z0-9]{52,76}(?:JQQJ99|AzSe|\+AMC|\+ASt|\+ARm|ACDb|APIM)[A-Za-z0-9=]{0,40}")),
+    ("heroku-key", re.compile(r"(?<!\w)HRKU-[0-9a-f-]{36}")),
+)
+_WHOLE_MARKS = ("-us", ".", "Q~", "AZDO", "JQQJ99", "AzSe", "+A", "ACDb", "APIM")
+_TAIL = re.compile(r"[A-Za-z0-9_]")
+
+
+def tokens(text: str, start: int, end: int) -> Iterator[tuple[int, int, str]]:
+    """Spans (start, end, kind) of tokens that begin inside a run of token characters, `text[start:end]`."""
+    run = text[start:end]
+    for at in _places(text, run, start):
+        for shape in _index().get(text[at : at + 2], ()):
+            match = _compiled(shape.text).match(text, at)
+            if match is None or not _bounded(text, match):
+                continue
+            yield match.start(), match.end(), shape.kind
+            break
+    if text[start - 1 : start] in (":", "/", "A", "x", " ", "=", '"'):
+        for kind, before, shape in _BEFORE:
+            head, tail = before.search(text, max(0, start - 80), start), shape.match(text, start)
+            if head is not None and tail is not None:
+                yield (start if kind == "wallet-key" else head.start()), tail.end(), kind
+    if any(mark in run for mark in _WHOLE_MARKS):
+        for kind, shape in _WHOLE:
+            for match in shape.finditer(text, start, min(len(text), end + 60)):
+                yield match.start(), match.end(), kind
+
+
+def _bounded(text: str, match: re.Match[str]) -> bool:
+    # What goes on in the same alphabet is something else, unless the run was longer than the shape allows.
+    return match.end() >= len(text) or _TAIL.match(text, match.end()) is None or match.end() - match.start() > 240
+
+
+def _places(text: str, run: str, start: int) -> Iterator[int]:
+    """Where a token may begin: at the run's first letter, after a dot, after an escape that ends in a letter."""
+    shift = len(run) - len(run.lstrip("-._~+/"))
+    yield start + shift
+    before = text[start - 1 : start] if start else ""
+    if before == "\\":
+        yield start + 1
+    elif before == "%":
+        yield start + 2
+    for sign in ".-_":
+        at = run.find(sign, shift)
+        while at >= 0 and at < 400:
+            if sign not in "-_" or run[at + 1 : at + 4] in ("ghp", "sk-", "xox", "gsk", "eyJ", "AKI", "npm"):
+                yield start + at + 1
+            at = run.find(sign, at + 1)

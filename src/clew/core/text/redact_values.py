@@ -1,0 +1,113 @@
+"""Whether a value may be a secret: what is harmless for sure, what looks random, what looks like a weak password."""
+
+from __future__ import annotations
+
+import re
+
+_HARMLESS = re.compile(
+    r"""(?xi)
+      .*\[REDACTED.* | \[?REDACTED\b.*                # done before
+    | [$%<{(*\[\\&@|!].*                              # a reference: ${X}, $(cmd), %X%, <your key>, {{ x }}, ***
+    | .*\$\{.* | .*\{\{.* | .*\$[A-Z_]{3,}.* | .*%\(\w+\)s.*
+    | (?:true|false|null|none|nil|undefined|yes|no|on|off|bearer|basic|digest|negotiate|string|str|int|bool|bytes
+        |required|optional|localhost|empty|enabled|disabled|default|value|unset|missing|invalid|expired|private|public)
+    | (?:your|my|some|the|enter|insert|replace|put)[_-].* | your.* | my(?:password|secret|token|key)s?
+    | .*(?:example|changeme|change[_-]me|placeholder|dummy|redacted|replace[_-]?(?:me|with)|sample|insert[_-]
+        |to[_-]?be[_-]|fake[_-]|not[_-]?(?:a[_-])?real|removed).*
+    | (?:(?:the|new|old|db|test|user)?[_-]?(?:pass(?:word|wd)?|passphrase|pwd|secret|token|key|api[_-]?key)
+        |user(?:name)?|admin|root|test|foo|bar|baz|guest|generate|generate[_-]?me|todo|tbd|n/a)s?
+    | (?:test|fake|mock)[_-]?(?:token|key|secret|pass(?:word)?)s?
+    | (.)\1*                                          # one character again and again
+    | .*(?:x{6,}|\*{3,}|\.{3}|0{10,}|…|<[a-z]|•|█|\u00d7{3,}).*
+    | (?:os|env|process|settings|config|self|cls|this|secrets|request|args|options|ctx|app|var|local|data|module|each
+        |params|props|state|std|import\.meta)\.[\w.\[\]"'()?]+
+    | .*\b(?:getenv|environ|env\.[A-Z]).*
+    | (?:~|\.{1,2}|[a-z]:)?[\\/](?:[\w.@-]+[\\/])*[\w.@-]*\.?[\w-]*
+    | [a-z][a-z0-9+.-]{1,20}://[^:@]*                 # an address without a password
+    | arn:aws.* | op://.* | vault:.* | enc\[.* | !vault.* | alias/.* | projects/.*
+    | .+\.(?:key|pem|crt|json|ya?ml|txt|py|go|js|ts|md|html?|toml|ini|cfg|env|rs|java|rb|sh|log|lock|csv|png|svg|zip)
+    | v?[0-9]+(?:\.[0-9]+){1,3}(?:[-+.][\w.+-]*)?     # a version, a number, an IP address
+    | [0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T_ ].*)? | [0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?.*
+    | [0-9]+\s?(?:ms|s|m|h|d|days?|hours?|minutes?|seconds?|kb|mb|gb|%|bytes|chars|characters)
+    | (?:sha-?(?:1|224|256|384|512)|md5|hs256|hs512|rs256|es256|argon2(?:id|i|d)?|bcrypt|pbkdf2|base64|base32|utf-?8
+        |oauth2?|ed25519|x509|aes-?(?:128|256)(?:-?[a-z]{3})?|rsa-?(?:2048|4096)|http2?|ipv[46]|v[0-9]{1,3}|fido2
+        |hmac-?sha[0-9]+|k8s|s3|ec2|web3|p256|p384|secp256k1)
+    | [\w.+-]+@[\w-]+(?:\.[\w-]+)+                    # a mail address
+    """
+)
+_HASH = re.compile(
+    r"\$(?:2[abxy]?|5|6|1|y|argon2\w*|scrypt|pbkdf2[\w-]*|apr1)\$|pbkdf2_sha|scrypt:|argon2|\{S?SHA", re.IGNORECASE
+)
+_CJK = re.compile("[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef]")
+_PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_HEX = re.compile(r"(?:0x)?(?=[0-9a-fA-F]*[0-9])(?=[0-9a-fA-F]*[a-fA-F])(?:[0-9a-f]+|[0-9A-F]+)")
+_UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
+_TOKEN = re.compile(r"[A-Za-z0-9_+/=.~%:@!#^*$,-]+")
+_VOWELS = frozenset("aeiouyAEIOUY")
+
+
+def harmless(value: str) -> bool:
+    """A placeholder, a reference, a path, a hash of a password, a word of prose: never a secret."""
+    return (
+        _HARMLESS.fullmatch(value[:200]) is not None
+        or _HASH.match(value) is not None
+        or _CJK.search(value) is not None
+        or "REDACTED" in value
+    )
+
+
+def is_hex(value: str) -> bool:
+    """Digits and letters of base 16, in one case."""
+    return _HEX.fullmatch(value) is not None
+
+
+def is_uuid(value: str) -> bool:
+    """The form 8-4-4-4-12."""
+    return _UUID.fullmatch(value) is not None
+
+
+def random_like(value: str, least: int = 16) -> bool:
+    """Whether a value of at least `least` characters looks drawn at random rather than made of words.
+
+    Words leave long runs of letters in one case; random letters and digits change their class every second or third
+    character. The bound lies between the two: 3.2 letters a piece, 4.5 where hardly a vowel stands among them.
+    """
+    if len(value) < least or _TOKEN.fullmatch(value) is None:
+        return False
+    if is_uuid(value) or is_hex(value):
+        return True
+    pieces = _PIECE.findall(value)
+    letters = sum(map(len, pieces))
+    digits = sum(map(str.isdigit, value))
+    if not letters or (letters + digits) * 10 < len(value) * 6:
+        return False
+    mean = letters / len(pieces)
+    if digits == 0:
+        return len(value) >= 20 and mean < 2.4
+    vowels = sum(char in _VOWELS for char in value) / letters
+    return mean < 3.0 or (mean < 4.5 and vowels < 0.3) or (mean < 9 and vowels < 0.24 and digits >= 2)
+
+
+def weak(value: str, least: int = 5) -> bool:
+    """Whether a value may be a password that people type: letters with digits or signs, or many digits."""
+    if len(value) < least or len(value) > 400 or harmless(value) or any(sign in value for sign in '(){}[]<>"`\\'):
+        return False
+    letters, digits = any(map(str.isalpha, value)), any(map(str.isdigit, value))
+    if not letters:
+        return digits and sum(map(str.isdigit, value)) >= 6 and re.fullmatch(r"[0-9!#@.*-]+", value) is not None
+    if digits:
+        return True
+    return phrase(value) or re.search(r"[!#%^*@+&?]", value) is not None
+
+
+def phrase(value: str) -> bool:
+    """Three words or more with a sign between them: a pass phrase."""
+    return re.fullmatch(r"[A-Za-z]{3,12}(?:[-._ ][A-Za-z]{3,12}){2,7}", value) is not None
+
+
+def identifier(value: str) -> bool:
+    """A name as code has it: words with at most one number, joined by signs."""
+    if re.fullmatch(r"[A-Za-z_$][\w$]*(?:[.-][A-Za-z_$][\w$]*)*", value) is None:
+        return False
+    pieces = re.findall(r"[A-Za-z]+|[0-9]+", value)
+    return sum(piece.isdigit() for piece in pieces) <= 1 and not random_like(value, 12)

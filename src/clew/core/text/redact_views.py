@@ -1,0 +1,143 @@
+"""Text as it was before a terminal, a diff or a program broke it, with the way back to each place in the original."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from clew.core.text.redact_values import is_hex, random_like
+
+_ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)|[()][A-Z0-9])")
+_TOKEN = r"[A-Za-z0-9+/=_.%~-]"
+_LEFT = re.compile(rf"{_TOKEN}+\Z")
+_RIGHT = re.compile(rf"{_TOKEN}+")
+_NEWLINE = re.compile(r"\r?\n[ \t]{0,20}(?:[+\-|>│#][ \t]{0,4})?")
+_SIGNS = re.compile(r"\\\r?\n[ \t]{0,20}|([\"'])[ \t]{0,8}[+.&]?[ \t]{0,8}\\?\r?\n?[ \t]{0,40}[+.&]?[ \t]{0,8}\1")
+_WORD = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{3,}|[0-9]{1,7}|[0-9]{4}-[0-9]{2}-[0-9]{2}.*|[0-9]{1,2}:[0-9]{2}.*")
+_NAMED = re.compile(r"[\"']?[ \t]{0,8}(?:[:(]|=[^=\s])")
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Text with parts cut out of another; `at` says where a place stands in the other one."""
+
+    text: str
+    base: int = 0
+    kept: tuple[int, ...] = field(default=(0,))
+    """Where each kept part begins in `text`."""
+    origin: tuple[int, ...] = field(default=(0,))
+    """Where each kept part begins in the original, from `base` on."""
+
+    def at(self, place: int) -> int:
+        """The place in the original of a character of `text`."""
+        part = bisect_right(self.kept, place) - 1
+        return self.base + self.origin[part] + place - self.kept[part]
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """A span in the original, with all that was cut out inside of it."""
+        return self.at(start), self.at(end - 1) + 1
+
+    def crosses(self, start: int, end: int) -> bool:
+        """Whether something was cut out inside of a span."""
+        return bisect_right(self.kept, start) != bisect_right(self.kept, end - 1)
+
+
+def without_colours(text: str) -> View:
+    """The text without the codes of a terminal."""
+    return _cut(text, 0, [match.span() for match in _ANSI.finditer(text)]) if "\x1b" in text else View(text)
+
+
+def joined(text: str, runs: Iterable[tuple[int, int]]) -> Iterator[View]:
+    """Windows of the text in which values broken over lines or by signs of a program are whole again.
+
+    `runs` are the long runs of token characters: only they are looked at for breaks without any sign.
+    """
+    cuts = sorted({*_at_line_ends(text, runs), *_at_signs(text)})
+    group: list[tuple[int, int]] = []
+    for cut in cuts:
+        if group and cut[0] < group[-1][1]:
+            continue
+        if group and cut[0] - group[-1][1] > 2_000:
+            yield _window(text, group)
+            group = []
+        group.append(cut)
+    if group:
+        yield _window(text, group)
+
+
+def _at_line_ends(text: str, runs: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    for start, end in runs:
+        # Base64 goes on over signs that are no part of a run.
+        end = _end(text, end)
+        cut = _NEWLINE.match(text, end)
+        if cut is None:
+            continue
+        left = _LEFT.search(text, max(0, start - 200), end)
+        right = _RIGHT.match(text, cut.end(), cut.end() + 2_000)
+        if left is not None and right is not None and _one_value(left[0], right[0], text, right.end()):
+            yield cut.span()
+
+
+def _end(text: str, end: int) -> int:
+    more = _RIGHT.match(text, end, end + 400)
+    return more.end() if more else end
+
+
+def _one_value(left: str, right: str, text: str, end: int) -> bool:
+    """Whether a run at the end of a line and one at the start of the next may be one value."""
+    value = left.rpartition("=")[2] or left.rstrip("=").rpartition("=")[2]
+    if len(value) < 12 or _NAMED.match(text, end) or not (random_like(value, 12) or value[:3] in ("sk-", "eyJ", "ghp")):
+        return False
+    if is_hex(value) and re.fullmatch(r"[0-9a-f]+", right):
+        # Digests stand one below the other as well, whole: those are not joined.
+        return len(value) not in (32, 40, 64) or len(right) != len(value)
+    alone = end >= len(text) or text[end] in "\r\n\"'`,;)]} \t│|。，"
+    return alone and (_WORD.fullmatch(right) is None or len(right) <= 2)
+
+
+def _at_signs(text: str) -> Iterator[tuple[int, int]]:
+    if "\\\n" not in text and "\\\r\n" not in text and not any(sign in text for sign in "\"'"):
+        return
+    for match in _joints(text):
+        before, after = text[match.start() - 1 : match.start()], text[match.end() : match.end() + 1]
+        if before and after and _RIGHT.match(before) and _RIGHT.match(after):
+            left = _LEFT.search(text, max(0, match.start() - 200), match.start())
+            if left is not None and len(left[0]) >= 4:
+                yield match.span()
+
+
+def _joints(text: str) -> Iterator[re.Match[str]]:
+    for sign in ("\\\n", "\\\r\n", '"\n', "'\n", '" +', "' +", '"+', "'+", '" "', "' '", '" .', '" &', '"\r\n'):
+        at = text.find(sign)
+        while at >= 0:
+            match = _SIGNS.match(text, at)
+            if match is not None:
+                yield match
+            at = text.find(sign, at + 1)
+
+
+def _window(text: str, cuts: list[tuple[int, int]]) -> View:
+    start, end = cuts[0][0], cuts[-1][1]
+    for _ in range(3):
+        start = max(0, text.rfind("\n", max(0, start - 2_000), max(0, start - 1)) + 1, start - 2_000)
+    for _ in range(2):
+        found = text.find("\n", end, end + 2_000)
+        end = min(len(text), found + 1 if found >= 0 else end + 2_000)
+    return _cut(text[start:end], start, [(one - start, two - start) for one, two in cuts])
+
+
+def _cut(text: str, base: int, cuts: list[tuple[int, int]]) -> View:
+    parts: list[str] = []
+    kept: list[int] = []
+    origin: list[int] = []
+    place = length = 0
+    for start, end in (*cuts, (len(text), len(text))):
+        if start > place or not kept:
+            kept.append(length)
+            origin.append(place)
+            parts.append(text[place:start])
+            length += start - place
+        place = end
+    return View("".join(parts), base, tuple(kept), tuple(origin))
