@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from clew.core.text.redact_blocks import blocks, decoded, is_login
-from clew.core.text.redact_cues import assigned, chinese
+from clew.core.text.redact_blocks import blocks, decoded, is_login, tables
+from clew.core.text.redact_cues import announced, assigned, chinese, cue_places
 from clew.core.text.redact_paths import is_secret_path
 from clew.core.text.redact_places import beside_key_ids, cookies, placed
 from clew.core.text.redact_strict import strictly
@@ -113,7 +113,7 @@ def placeholder(kind: str, secret: str, key: bytes) -> str:
     return f"[REDACTED:{kind}:{hmac.new(key, said, hashlib.sha256).hexdigest()[:4]}]"
 
 
-def _found(text: str, *, strict: bool = False) -> Iterator[Span]:
+def _found(text: str, *, strict: bool = False, whole: bool = True) -> Iterator[Span]:
     plain = text.encode("ascii", "replace")
     lower = plain.lower()
     ids: list[tuple[int, int]] = []
@@ -124,17 +124,16 @@ def _found(text: str, *, strict: bool = False) -> Iterator[Span]:
                 if kind in ("aws-key-id", "cloud-key-id"):
                     ids.append((one, two))
         yield from _coded(text, start, end)
-    for one, two, kind in assigned(text, lower):
-        yield Span(one, two, kind)
-    for one, two, kind in (*placed(text, lower), *cookies(text, lower), *blocks(text, lower)):
-        yield Span(one, two, kind)
+    places = cue_places(lower)
+    rules = [assigned(text, places), placed(text, lower), cookies(text, lower), beside_key_ids(text, ids)]
+    if whole:
+        rules += [blocks(text, lower), tables(text, places), announced(text)]
     if not text.isascii():
-        for one, two, kind in chinese(text):
-            yield Span(one, two, kind)
-    for one, two, kind in beside_key_ids(text, ids):
-        yield Span(one, two, kind)
+        rules.append(chinese(text, places))
     if strict:
-        for one, two, kind in strictly(text):
+        rules.append(strictly(text))
+    for found in rules:
+        for one, two, kind in found:
             yield Span(one, two, kind)
 
 
@@ -161,7 +160,7 @@ def _coded(text: str, start: int, end: int) -> Iterator[Span]:
 
 def _found_once(said: str) -> Iterator[Span]:
     plain = said.encode("ascii", "replace")
-    for one, two, kind in (*assigned(said, plain.lower()), *placed(said, plain.lower())):
+    for one, two, kind in (*assigned(said, cue_places(plain.lower())), *placed(said, plain.lower())):
         yield Span(one, two, kind)
     for start, end in runs(plain):
         for one, two, kind in tokens(said, start, end):
@@ -176,7 +175,7 @@ def _mapped(view: View, found: Iterable[Span]) -> Iterator[Span]:
 def _mapped_joined(view: View) -> Iterator[Span]:
     """Spans that only a view without breaks shows."""
     for window in joined(view.text, runs(view.text.encode("ascii", "replace"))):
-        for span in _found(window.text):
+        for span in _found(window.text, whole=False):
             if window.crosses(span.start, span.end):
                 start, end = window.span(span.start, span.end)
                 yield Span(*view.span(start, end), span.kind)
@@ -207,7 +206,7 @@ def known_values(text: str, found: Iterable[Span]) -> set[str]:
         value = text[span.start : span.end]
         if 5 <= len(value) <= 400 and "\n" not in value and not harmless(value):
             for one in {value, unquote(value)}:
-                if len(one) >= 5 and not (one.isalpha() and len(one) < 12) and not (one.isdigit() and len(one) < 6):
+                if len(one) >= 5 and " " not in one and re.fullmatch(r"[A-Za-z]*[+=]?[0-9]?", one) is None and not (one.isalpha() and len(one) < 12) and not (one.isdigit() and len(one) < 6):
                     values.add(one)
     return values
 

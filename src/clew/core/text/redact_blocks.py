@@ -57,6 +57,13 @@ _GROUPS = (
 )  # fmt: skip
 
 
+def _all(lower: bytes, mark: bytes) -> Iterator[int]:
+    at = lower.find(mark)
+    while at >= 0:
+        yield at
+        at = lower.find(mark, at + len(mark))
+
+
 def blocks(text: str, lower: bytes) -> Iterator[Found]:
     """All that takes several lines, by the mark that it carries."""
     if b"private key" in lower:
@@ -66,18 +73,22 @@ def blocks(text: str, lower: bytes) -> Iterator[Found]:
             for match in shape.finditer(text):
                 if not harmless(match["s"]) and (kind != "recovery-code" or any(map(str.isdigit, match["s"]))):
                     yield match.start("s"), match.start("s") + len(match["s"].rstrip()), kind
-    if any(mark in lower for mark in (b"phrase", b"mnemonic", b"seed")) or "助记词" in text:
-        for match in _SEED.finditer(text):
-            yield *match.span("s"), "seed-phrase"
-    if any(mark in lower for mark in (b":5432:", b":3306:", b":*:", b":5433:", b":6432:")):
-        for match in _PGPASS.finditer(text):
-            if not harmless(match["s"]):
+    for mark in (b"phrase", b"mnemonic", b"seed"):
+        for at in _all(lower, mark):
+            match = _SEED.match(text, at)
+            if match is not None:
+                yield *match.span("s"), "seed-phrase"
+    for match in _SEED.finditer(text, text.find("助记词")) if "助记词" in text else ():
+        yield *match.span("s"), "seed-phrase"
+    for mark in (b":5432:", b":3306:", b":*:", b":5433:", b":6432:"):
+        for at in _all(lower, mark):
+            match = _PGPASS.match(text, text.rfind("\n", 0, at) + 1)
+            if match is not None and not harmless(match["s"]):
                 yield *match.span("s"), "password"
     if b"secret" in lower and b"data" in lower:
         yield from _kubernetes(text)
     if b"insert into" in lower:
         yield from _rows(text)
-    yield from _tables(text)
 
 
 _SECRET_KIND = re.compile(r"kind\"?:[ ]?\"?Secret\b")
@@ -128,19 +139,30 @@ _HEADS = re.compile(r"(?i)pass(?:word|wd|phrase)?|pwd|secret|token|api[ _-]?key|
 _MD_ROW = re.compile(r"[ \t>]{0,8}\|?[^\n|]*\|[^\n]*")
 
 
-def _tables(text: str) -> Iterator[Found]:
-    """Columns of a table (with `|`, commas or tabs) whose head names a secret."""
-    for head in _HEADS.finditer(text):
-        begin = text.rfind("\n", 0, head.start()) + 1
-        end = text.find("\n", head.end(), head.end() + 400)
-        if end < 0:
+def tables(text: str, places: list[int]) -> Iterator[Found]:
+    """Columns of a table (with `|`, commas or tabs) whose head names a secret. `places`: where a cue stands."""
+    heads = [*places, *(at for word in ("密码", "口令", "密钥", "令牌") if word in text for at in _words(text, word))]
+    for at in heads:
+        begin = text.rfind("\n", max(0, at - 400), at) + 1
+        if at - begin > 400:
             continue
+        end = text.find("\n", at, at + 400)
         line = text[begin:end]
-        sign = next((sign for sign in ("|", "\t", ",", ";") if line.count(sign) >= 1 and _heads_only(line, sign)), "")
-        if not sign or head.start() - begin > 400:
+        if end < 0 or not any(sign in line for sign in "|,\t;"):
             continue
-        column = line[: head.start() - begin].count(sign)
-        yield from _column(text, end + 1, sign, column, line.count(sign), "密码" in head[0] or head[0][:1] in "pP口")
+        head = _HEADS.match(text, at)
+        sign = next((sign for sign in ("|", "\t", ",", ";") if sign in line and _heads_only(line, sign)), "")
+        if head is None or not sign or (sign != "|" and begin > 0 and text[begin - 2 : begin - 1] not in ("", "\n", "`")):
+            continue
+        typed = "密码" in head[0] or head[0][:1] in "pP口"
+        yield from _column(text, end + 1, sign, line[: at - begin].count(sign), line.count(sign), typed)
+
+
+def _words(text: str, word: str) -> Iterator[int]:
+    at = text.find(word)
+    while at >= 0:
+        yield at
+        at = text.find(word, at + 1)
 
 
 def _heads_only(line: str, sign: str) -> bool:
@@ -165,7 +187,7 @@ def _column(text: str, place: int, sign: str, column: int, signs: int, typed: bo
         cell = text[start:stop]
         value = cell.strip(" \t*`\"'\r")
         start += cell.index(value) if value else 0
-        good = value and " " not in value and (weak(value, 5) if typed else random_like(value) or weak(value, 8)) and not identifier(value)
+        good = value and " " not in value and (weak(value, 5) if typed else random_like(value) or weak(value, 8)) and (not identifier(value) or typed and any(map(str.isdigit, value)))
         if good and not harmless(value) and not re.fullmatch(r"[-:]+", value):
             yield start, start + len(value), "password" if typed else "secret"
         if end >= len(text):

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Iterator
 
 from clew.core.text.redact_names import Cue, cue_of
 from clew.core.text.redact_values import harmless, identifier, is_hex, is_uuid, phrase, random_like, weak
+from clew.core.text.redact_views import left_of
 
 Found = tuple[int, int, str]
 
 # In lower case; each is looked for by itself, which is faster than one expression for all of them.
 CUES = ("pass", "pwd", "pw", "secret", "token", "key", "cred", "auth", "sess", "sid", "csrf", "xsrf", "sig", "cookie",
         "seed", "_ak", "_sk", "jwt", "_pat")  # fmt: skip
-_NAME_BEFORE = re.compile(r"[A-Za-z0-9_.\[\]-]{0,80}\Z")
+_NAME_SIGNS = string.ascii_letters + string.digits + "_.[]-"
 _NAME_AFTER = re.compile(r"[A-Za-z0-9_-]{0,60}(?:\.[A-Za-z0-9_-]{1,40}){0,4}")
 
 _QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "「": "」", "『": "』", "《": "》", "【": "】"}
@@ -22,7 +24,7 @@ _SIGN = re.compile(
       (?P<close>\\{0,3}["'`”」\]]|\*\*|%22)? [ \t]{0,20} (?:\)[ \t]?)?
       (?: (?P<typed>:[ \t]{0,3}[A-Za-z_][\w\[\]|.\ ]{0,40}=[ \t]{0,3}(?=["']))
         | (?P<sign>=>|:=|\?=|=(?!=)|:(?![:/])|：|＝|%3[Dd]|%3[Aa]) \*{0,2} (?P<space>[ \t]{0,40})
-        | (?P<comma>,[ \t]{0,3}(?=b?["']))
+        | (?P<comma>(?(close),[ \t]{0,3}(?=b?["'])|(?!)))
         | (?P<call>\(\s{0,10}(?=[bru]?["']))
       )
       (?P<open>[\[(][ \t]{0,3}(?=["']))?
@@ -44,25 +46,25 @@ _NEXT_VALUE = re.compile(
 )
 _ELEMENT = re.compile(r"[^<>\n]{0,60}>[ \t]{0,10}(?P<v>[^<>\s]{1,4000})[ \t]{0,10}</")
 _INPUT_VALUE = re.compile(r"[ \t]*\r?\n[^\n]{0,200}input_value='(?P<v>[^'\n]{1,400})'")
-_URL_BEFORE = re.compile(r"[?&;#/]\Z|%26\Z|%3[Ff]\Z")
-_LINE_HEAD = re.compile(r"(?:^|[\n>│|+-])[ \t]{0,40}(?:[+\-#>][ \t]{0,8})?(?:\d{1,6}[ \t]{1,4})?(?:export |set |- |ENV |ARG )?\Z")
+_URL_BEFORE = ("?", "&", "#", "/", "%26", "%3F", "%3f")
+_LINE_HEAD = re.compile(r"[ \t>│|+#-]{0,60}(?:\d{1,6}[ \t]{1,4})?[ \t>│|+#$-]{0,8}(?:export |set |ENV |ARG |env )?")
 
 
-def assigned(text: str, lower: bytes) -> Iterator[Found]:
+def assigned(text: str, places: list[int]) -> Iterator[Found]:
     """Spans of values that a name with a cue stands before."""
     done = -1
-    for place in _places(lower):
+    for place in places:
         if place < done:
             continue
-        name_start = _NAME_BEFORE.search(text, max(0, place - 80), place)
-        start = name_start.start() if name_start else place
+        start = place - len(left_of(text, place, _NAME_SIGNS, 80))
         after = _NAME_AFTER.match(text, place)
         end = after.end() if after else place
         done = max(done, end)
         yield from _after_name(text, start, end)
 
 
-def _places(lower: bytes) -> list[int]:
+def cue_places(lower: bytes) -> list[int]:
+    """Where a cue stands, in order."""
     found: list[int] = []
     for cue in CUES:
         sign = cue.encode()
@@ -83,8 +85,14 @@ def _after_name(text: str, start: int, end: int) -> Iterator[Found]:
         return
     kind = "password" if cue is Cue.PASSWORD else "secret"
     sign = _SIGN.match(text, end)
+    if text[max(0, start - 60) : start].rpartition(" ")[2].startswith(("arn:", '"arn:', "'arn:")):
+        return
     found = _signed(text, start, sign, cue, name) if sign else None
-    if found is None and sign is None:
+    if found is None and sign is not None and sign["sign"] == ":":
+        nested = _NEXT_VALUE.match(text, end)
+        if nested is not None and nested["v2"] and _counts(nested["v2"], cue, True):
+            found = nested.span("v2")
+    if found is None and sign is None and name.lower() not in ("pass", "auth"):
         found = _beside(text, start, end, cue)
     if found is not None:
         yield *found, _kind(name, kind)
@@ -106,11 +114,11 @@ def _signed(text: str, start: int, sign: re.Match[str], cue: Cue, name: str) -> 
         if value is None:
             return None
         return value if _counts(text[value[0] : value[1]], Cue.KEY if loose and cue is Cue.SECRET else cue, True) else None
-    in_url = bool(_URL_BEFORE.search(text, max(0, start - 3), start)) or (sign["sign"] or "").startswith("%")
+    in_url = text[max(0, start - 3) : start].endswith(_URL_BEFORE) or (sign["sign"] or "").startswith("%")
     scheme = _SCHEME.match(text, place)
     if scheme is not None and "auth" in name.lower():
         place, cue = scheme.end(), Cue.SECRET
-    own_line = _LINE_HEAD.search(text, max(0, start - 60), start) is not None and not in_url
+    own_line = not in_url and _LINE_HEAD.fullmatch(text, max(text.rfind("\n", 0, start) + 1, start - 80), start) is not None
     shape = _PLAIN_URL if in_url else _PLAIN_LINE if own_line else _PLAIN
     match = shape.match(text, place)
     if match is None:
@@ -177,7 +185,8 @@ _SPACED = re.compile(r"[\"']?[ \t]{1,40}(?:\|[ \t]*)?(?P<w>[\"'`“「*]{0,3})(?
 
 def _stands_alone(value: str, cue: Cue, text: str, start: int) -> bool:
     value = value.rstrip(".,;:)!?")
-    if harmless(value) or identifier(value) or not value[:1].isalnum() and not random_like(value):
+    named = identifier(value) and not (cue is Cue.PASSWORD and _word_and_number(value))
+    if harmless(value) or named or (not value[:1].isalnum() and not random_like(value)):
         return False
     if text[max(0, start - 2) : start] in ("--", " -", "\n-") or text[max(0, start - 2) : start].endswith("--"):
         return weak(value)
@@ -207,7 +216,8 @@ def _in_prose(text: str, start: int, end: int, cue: Cue) -> tuple[int, int] | No
         return None
     between, value = text[end : match.start("v")], match["v"]
     trimmed = value.rstrip(".,;:!?)\\")
-    if not trimmed or harmless(trimmed) or identifier(trimmed) or _ABOUT_IDS.search(between):
+    named = identifier(trimmed) and not (cue is Cue.PASSWORD and (_word_and_number(trimmed) or phrase(trimmed)))
+    if not trimmed or harmless(trimmed) or named or _ABOUT_IDS.search(between):
         return None
     plain = match["bare"] is not None and not match["wrap"]
     if cue is Cue.PASSWORD and not plain:
@@ -220,12 +230,18 @@ def _in_prose(text: str, start: int, end: int, cue: Cue) -> tuple[int, int] | No
     return (match.start("v"), match.start("v") + len(trimmed)) if good else None
 
 
+def _word_and_number(value: str) -> bool:
+    """`Tulip_48`: a name by its form, a password after a cue."""
+    return re.fullmatch(r"[A-Za-z]{3,12}[_.-][0-9]{2,6}", value) is not None
+
+
 def _counts(value: str, cue: Cue, sure: bool, *, strict: bool = False) -> bool:
     """Whether an assigned value is a secret. `sure`: the notation itself says that it is a value, not code."""
     if harmless(value):
         return False
     if random_like(value) and not any(sign in value for sign in "()[]{}"):
-        return True
+        # A pair inside of the value: what stands before its sign is another name.
+        return cue is not Cue.KEY or not (is_uuid(value) or re.match(r"[\w.-]{2,40}=[^=]", value))
     if cue is Cue.KEY:
         return False
     if strict and (identifier(value) or not any(map(str.isdigit, value))):
@@ -246,29 +262,47 @@ def _typed(value: str, sure: bool) -> bool:
     return sure and len(value) >= 8 and value.isalpha() and random_like(value + "0", 8)
 
 
-_CHINESE = re.compile(
-    "密码|口令|密钥|秘钥|私钥|令牌|凭证|凭据|授权码|提取码|激活码|助记词|暗号|密匙|(?i:app ?secret|secret|token|api ?key|access ?key|key|pwd|password)"
-    "(?=[ ]?(?:是|为|如下|改成|换成|设成|：|:|用|给|发|我|写|填|叫|=|「|（))"
+_CHINESE = ("密码", "口令", "密钥", "秘钥", "私钥", "令牌", "凭证", "凭据", "授权码", "提取码", "激活码", "暗号", "密匙")
+_MIXED = re.compile(
+    r"(?i)(?:pass(?:word|wd)?|pwd|secret|token|key)(?=[ ]?(?:是|为|如下|改成|换成|设成|：|:|用|给|发|我|写|填|叫|「|（))"
 )
+_SENTENCE_END = re.compile("[。；;\n]")
 _CHINESE_STOP = re.compile("至少|长度|有效期|周期|轮换|策略|不要|不能|不得|错误|过期|请输入|申请|哈希|加密|算法|前缀|用量|消耗|额度|示例|例如")
 _CHINESE_VALUE = re.compile(r"[A-Za-z0-9][!-~]{3,4000}|(?<=[「『“《‘])[!-~]{4,400}")
 _CHINESE_NEXT = re.compile("(?:[:：]|如下[^\\n]{0,8})[ \t]*\r?\n[ \t>│-]{0,12}(?P<v>[!-~]{6,4000})")
 _SET_AS = re.compile("(?P<v>[A-Za-z0-9][!-~]{4,60}?)[」』”`\"']?[ ]{0,2}(?:设为|作为|就是|是|当)[\u4e00-\u9fff]{0,8}(?:密码|口令|密钥|令牌)")
 
 
-def chinese(text: str) -> Iterator[Found]:
+def chinese(text: str, places: list[int]) -> Iterator[Found]:
     """Values after a Chinese cue, in the same sentence or alone on the next line."""
-    for cue in _CHINESE.finditer(text):
-        value = _after_chinese(text, cue.end(), "密码" in cue[0] or "口令" in cue[0] or "码" in cue[0])
+    for cue in _CHINESE:
+        typed = "码" in cue or "令" in cue
+        for at in everywhere(text, cue):
+            value = _after_chinese(text, at + len(cue), typed and cue != "令牌")
+            if value is not None:
+                yield *value, "password" if typed else "secret"
+    for place in places:
+        match = _MIXED.match(text, place)
+        value = _after_chinese(text, match.end(), match[0][:1] in "pP") if match else None
         if value is not None:
-            yield *value, "password" if "码" in cue[0] or cue[0] == "口令" else "secret"
-    for match in _SET_AS.finditer(text):
-        if weak(match["v"], 6) and not identifier(match["v"]):
-            yield *match.span("v"), "password"
+            yield *value, "secret"
+    for cue in ("设为", "作为", "就是"):
+        for at in everywhere(text, cue):
+            match = _SET_AS.search(text, max(0, at - 70), at + 20)
+            if match is not None and weak(match["v"], 6) and not identifier(match["v"]):
+                yield *match.span("v"), "password"
+
+
+def everywhere(text: str, word: str) -> Iterator[int]:
+    """All places of a word."""
+    at = text.find(word)
+    while at >= 0:
+        yield at
+        at = text.find(word, at + len(word))
 
 
 def _after_chinese(text: str, end: int, password: bool) -> tuple[int, int] | None:
-    stop = re.compile("[。；;\n]").search(text, end, end + 40)
+    stop = _SENTENCE_END.search(text, end, end + 40)
     window = stop.start() if stop else min(len(text), end + 40)
     match = _CHINESE_VALUE.search(text, end, min(len(text), window + 4_000))
     if match is None or match.start() >= window:
@@ -282,6 +316,21 @@ def _after_chinese(text: str, end: int, password: bool) -> tuple[int, int] | Non
     if _CHINESE_STOP.search(between) or re.search(r"\bID\b|\n[^\n]*\n", between):
         return None
     value = re.split(r"[\"'`,;<>()\\]|\*\*", value, maxsplit=1)[0].rstrip(".:!?*")
-    good = (weak(value, 5) and not identifier(value)) if password else random_like(value) or (
+    good = (weak(value, 5) and (not identifier(value) or _word_and_number(value))) if password else random_like(value) or (
         weak(value, 8) and not identifier(value) and re.search("[是为:：]", between))
     return (start, start + len(value)) if value and good and not harmless(value) else None
+
+
+_ALONE = re.compile(r":[ \t]*\r?\n(?:[ \t>│|]*\r?\n)?[ \t>│|+-]{0,20}[`\"'*]{0,3}(?P<v>[!-~]{20,4000}?)[`\"'*]{0,3}[ \t]*(?:\r?\n|$)")
+_ANNOUNCED = re.compile(r"(?i)token|secret|password|\bkey\b|credential|passphrase")
+
+
+def announced(text: str) -> Iterator[Found]:
+    """`Your token, shown only once:` and the value alone on the next line."""
+    for at in everywhere(text, ":\n"):
+        match = _ALONE.match(text, at)
+        if match is None or not random_like(match["v"], 20) or harmless(match["v"]) or is_uuid(match["v"]):
+            continue
+        said = text[max(0, at - 160, text.rfind("\n\n", 0, at)) : at]
+        if _ANNOUNCED.search(said) and not _ABOUT_IDS.search(said):
+            yield *match.span("v"), "secret"

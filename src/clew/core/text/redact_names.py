@@ -41,7 +41,7 @@ _SECRETS = frozenset(
     " skey".split()
 )
 _RANDOM = frozenset(
-    "key keys auth sig signature session sess sessionid sid sessid csrf xsrf cookie seed hmac ak sk dsn webhook bearer "
+    "key keys auth sig signature session sess sessionid sid sessid csrf xsrf seed hmac ak sk webhook bearer "
     "phpsessid jsessionid connect remember salt ticket sso saml code verifier challenge license cert pin unseal recovery"
     " ikey jsession aspxauth".split()
 )
@@ -51,7 +51,7 @@ _HARMLESS_LAST = frozenset(
 _PUBLIC = frozenset(
     "public publishable pub hash hashed hashes next prev previous page continuation cursor idempotency cache primary"
     " foreign sort partition index object row map dedupe max min num count total prompt completion input output design"
-    " stop pad eos bos mask sep unk special websocket fingerprint hotkey shortcut digest checksum commit sha sha1 sha256"
+    " stop pad eos bos mask sep unk special websocket socket fingerprint hotkey shortcut digest checksum commit sha sha1 sha256"
     " md5 trace span etag integrity nonce correlation request sync known host hosts keyboard group routing event column"
     " lookup item node translation i18n message query paging pagination answer cached reasoning used usage limit width"
     " sealed encrypted upload resume sticky bucket".split()

@@ -116,6 +116,13 @@ _COOKIE_LINE = re.compile(r"(?i)(?:set-)?cookies?[\"']?[ \t]{0,3}[:：=][ \t]{0,
 _PAIR = re.compile(r"(?:^|[;,{ \"'])[ \t]{0,2}[\"']?([\w.%-]{1,80})[\"']?[=:][ ]?[\"']?([^\s;,\"'}]{12,4000})")
 
 
+_OPEN_COOKIES = ("_ga", "_gid", "_fb", "_gcl", "utm", "__utm", "amp", "ajs", "_hj", "consent", "lang", "theme", "tz", "path", "expires")
+
+
+def _opaque(value: str) -> bool:
+    return random_like(value, 12) or (":" in value and random_like(value.partition(":")[2], 12))
+
+
 def cookies(text: str, lower: bytes) -> Iterator[Found]:
     """Values of a cookie line that look random, whatever their name."""
     at = lower.find(b"cookie")
@@ -124,7 +131,7 @@ def cookies(text: str, lower: bytes) -> Iterator[Found]:
         if match is not None:
             for pair in _PAIR.finditer(match["line"]):
                 value = unquote(pair[2])
-                if random_like(value.split(".")[0].partition(":")[2] or value, 12) and not harmless(pair[2]):
+                if not pair[1].startswith(_OPEN_COOKIES) and _opaque(value) and not harmless(pair[2]):
                     start = match.start("line") + pair.start(2)
                     yield start, start + len(pair[2]), "cookie"
         at = lower.find(b"cookie", match.end() if match else at + 6)

@@ -186,9 +186,8 @@ _BEFORE = (
     # Tokens of two parts, the first of which is no run of token characters: kind, what stands before, the run itself.
     ("telegram-token", re.compile(r"(?<![0-9])[0-9]{8,10}(?::|%3[Aa])$"), re.compile(rf"AA{_URL}{{30,36}}(?![\w-])")),
     ("asana-pat", re.compile(r"(?<![0-9])[0-2]/[0-9]{10,20}(?:/[0-9]{10,20})?[:/]$"), re.compile(rf"{_H}{{32}}(?!\w)")),
-    ("google-refresh", re.compile(r"(?<![0-9])1//?$"), re.compile(rf"0{_URL}{{30,120}}")),
+    ("google-refresh", re.compile(r"(?<![A-Za-z0-9/:])1//$"), re.compile(rf"0{_URL}{{30,120}}")),
     ("astra-token", re.compile(r"AstraCS:[A-Za-z0-9]{10,40}:$"), re.compile(rf"{_H}{{40,80}}")),
-    ("wallet-key", re.compile(r"(?i)private[ _]?key.{0,40}$"), re.compile(r"(?:0x)?[a-fA-F0-9]{64}(?!\w)")),
 )
 
 
@@ -241,11 +240,11 @@ def tokens(text: str, start: int, end: int) -> Iterator[tuple[int, int, str]]:
                 continue
             yield match.start(), match.end(), shape.kind
             break
-    if text[start - 1 : start] in (":", "/", "A", "x", " ", "=", '"'):
+    if text[start - 1 : start] in (":", "/", "A"):
         for kind, before, shape in _BEFORE:
             head, tail = before.search(text, max(0, start - 80), start), shape.match(text, start)
             if head is not None and tail is not None:
-                yield (start if kind == "wallet-key" else head.start()), tail.end(), kind
+                yield head.start(), tail.end(), kind
     if any(mark in run for mark in _WHOLE_MARKS):
         for kind, shape in _WHOLE:
             for match in shape.finditer(text, start, min(len(text), end + 60)):

@@ -79,7 +79,7 @@ def random_like(value: str, least: int = 16) -> bool:
     pieces = _PIECE.findall(value)
     letters = sum(map(len, pieces))
     digits = sum(map(str.isdigit, value))
-    if not letters or (letters + digits) * 10 < len(value) * 6:
+    if letters < 3 or (letters + digits) * 10 < len(value) * 6:
         return False
     mean = letters / len(pieces)
     if digits == 0:

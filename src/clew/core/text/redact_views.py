@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import string
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -10,9 +11,8 @@ from dataclasses import dataclass, field
 from clew.core.text.redact_values import is_hex, random_like
 
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)|[()][A-Z0-9])")
-_TOKEN = r"[A-Za-z0-9+/=_.%~-]"
-_LEFT = re.compile(rf"{_TOKEN}+\Z")
-_RIGHT = re.compile(rf"{_TOKEN}+")
+_TOKEN_SIGNS = string.ascii_letters + string.digits + "+/=_.%~-"
+_RIGHT = re.compile(r"(?!-----)[A-Za-z0-9+/_.%~-]+={0,2}")
 _NEWLINE = re.compile(r"\r?\n[ \t]{0,20}(?:[+\-|>│#][ \t]{0,4})?")
 _SIGNS = re.compile(r"\\\r?\n[ \t]{0,20}|([\"'])[ \t]{0,8}[+.&]?[ \t]{0,8}\\?\r?\n?[ \t]{0,40}[+.&]?[ \t]{0,8}\1")
 _WORD = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{3,}|[0-9]{1,7}|[0-9]{4}-[0-9]{2}-[0-9]{2}.*|[0-9]{1,2}:[0-9]{2}.*")
@@ -68,16 +68,22 @@ def joined(text: str, runs: Iterable[tuple[int, int]]) -> Iterator[View]:
 
 
 def _at_line_ends(text: str, runs: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    for start, end in runs:
+    for _, end in runs:
         # Base64 goes on over signs that are no part of a run.
         end = _end(text, end)
         cut = _NEWLINE.match(text, end)
         if cut is None:
             continue
-        left = _LEFT.search(text, max(0, start - 200), end)
+        left = left_of(text, end)
         right = _RIGHT.match(text, cut.end(), cut.end() + 2_000)
-        if left is not None and right is not None and _one_value(left[0], right[0], text, right.end()):
+        if left and right is not None and _one_value(left, right[0], text, right.end()):
             yield cut.span()
+
+
+def left_of(text: str, end: int, signs: str = _TOKEN_SIGNS, most: int = 200) -> str:
+    """The characters among `signs` right before a place."""
+    before = text[max(0, end - most) : end]
+    return before[len(before.rstrip(signs)) :]
 
 
 def _end(text: str, end: int) -> int:
@@ -103,8 +109,7 @@ def _at_signs(text: str) -> Iterator[tuple[int, int]]:
     for match in _joints(text):
         before, after = text[match.start() - 1 : match.start()], text[match.end() : match.end() + 1]
         if before and after and _RIGHT.match(before) and _RIGHT.match(after):
-            left = _LEFT.search(text, max(0, match.start() - 200), match.start())
-            if left is not None and len(left[0]) >= 4:
+            if len(left_of(text, match.start())) >= 4:
                 yield match.span()
 
 
