@@ -1,0 +1,310 @@
+"""Searches memory: notes, logs, reflections, handoffs, and turns of conversations that were given to the index.
+
+No model is called. A miss is an answer: it says what was searched.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from clew.core.memory.hits import Hit, Packed, pack, snippet
+from clew.core.memory.search import (
+    REACH,
+    Corpus,
+    Likeness,
+    Passage,
+    Question,
+    Ranked,
+    Standing,
+    chinese_terms,
+    inverse_frequency,
+    rank,
+    take_apart,
+)
+from clew.core.text.glossary import Glossary
+from clew.core.text.redact import redact
+from clew.core.text.thesaurus import Thesaurus
+from clew.services.relevance import load_glossary, load_table, load_thesaurus
+from clew.stores.documents import Documents
+from clew.stores.memory_index import Loaded, MemoryIndex, Refreshed
+from clew.stores.memory_reading import DocumentRow, Filter
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Encode = Callable[[Sequence[str]], NDArray[np.float32]]
+
+BUDGET = 6_000
+"""Bytes of an answer where nothing else is said."""
+MOST_HITS = 30
+PER_DOCUMENT = 3
+"""Passages of one written document in an answer."""
+EMBED_SECONDS = 0.5
+"""What a search may spend on vectors of new passages; the rest gets them at the next one."""
+VARIANT = "static-1"
+"""Raise it when the shipped table or the rules of redaction change, so that indexes are made anew."""
+_LEXICAL = 200
+_LIKE = 80
+_NAMED = 20
+_OF_NAMED = 6
+_TIERS = {"notes": ("user", "note"), "logs": ("log",), "reflections": ("reflection",), "handoff": ("handoff",),
+          "sessions": ("session",), "all": ()}  # fmt: skip
+SCOPES = tuple(_TIERS)
+"""What a search can be kept to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """What a search looked at."""
+
+    scope: str
+    documents: int
+    passages: int
+    words: tuple[str, ...]
+    """Words of the question that were looked for; what only its meaning found is not among them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The answer of a search."""
+
+    hits: tuple[Hit, ...]
+    """Best first; those that found no room have no text."""
+    left_out: int
+    """Further hits, of which not even the reference found room."""
+    searched: Searched
+
+    @property
+    def miss(self) -> bool:
+        """Whether nothing was found."""
+        return not self.hits
+
+
+@cache
+def load_weights() -> Mapping[str, Mapping[str, float]]:
+    """The shipped weights by view, and the least evidence of a hit; read once a process."""
+    return json.loads(resources.files("clew").joinpath("data", "memory_ranking.json").read_text(encoding="utf-8"))
+
+
+@cache
+def _chinese() -> Mapping[str, Sequence[str]]:
+    return chinese_terms(load_glossary())
+
+
+def refresh(index: MemoryIndex, documents: Documents, *, seconds: float | None = EMBED_SECONDS) -> Refreshed:
+    """Make the index mirror the documents; new passages get vectors for at most about `seconds`. Raises StoreError."""
+    done = index.refresh(documents.walk(), lambda path: Loaded(documents.read(path)), _clean)
+    table = load_table()
+    if table is not None and seconds != 0:
+        index.embed(table.encode, seconds=seconds)
+    return done
+
+
+def _clean(text: str) -> str:
+    return redact(text).text
+
+
+def _encode() -> Encode | None:
+    table = load_table()
+    return None if table is None else table.encode
+
+
+@dataclass(slots=True)
+class MemorySearch:
+    """Answers questions from one open index."""
+
+    index: MemoryIndex
+    weights: Mapping[str, Mapping[str, float]] = field(default_factory=load_weights)
+    glossary: Glossary = field(default_factory=load_glossary)
+    thesaurus: Thesaurus = field(default_factory=load_thesaurus)
+    encode: Encode | None = field(default_factory=_encode)
+    """Makes unit vectors of texts; without it likeness says nothing."""
+
+    def find(
+        self,
+        text: str,
+        *,
+        scope: str = "all",
+        chosen: Filter | None = None,
+        today: date | None = None,
+        budget: int = BUDGET,
+        most: int = MOST_HITS,
+    ) -> Found:
+        """The passages that answer `text`, under `budget` bytes. What was deleted is not looked at unless asked for.
+
+        `scope` is one of SCOPES and narrows `chosen`. `today` lets "last week" mean days and tells what has expired.
+        """
+        chosen = chosen or Filter()
+        chosen = replace(
+            chosen,
+            tiers=chosen.tiers or _TIERS[scope],
+            statuses=chosen.statuses or ("active", "superseded", "deprecated"),
+        )
+        question = self.question(text, today)
+        ranked, documents = self.ranked(question, chosen, today=today)
+        least = self.weights["least"]
+        good = [one for one in ranked if self._is_evidence(one, least)]
+        shown = self._spread(good, documents)[:most]
+        packed = self._packed(shown, documents, budget, today)
+        counts = self.index.counts(chosen)
+        words = tuple(dict.fromkeys(concept.source for concept in question.concepts))
+        searched = Searched(scope, counts["documents"], counts["passages"], words)
+        return Found(packed.hits, packed.left_out, searched)
+
+    def question(self, text: str, today: date | None = None) -> Question:
+        """A question taken apart; Chinese terms for English words where the index holds any Chinese."""
+        chinese = _chinese() if self.index.holds_chinese() else None
+        return take_apart(text, self.glossary, self.thesaurus, chinese, today)
+
+    def ranked(
+        self, question: Question, chosen: Filter, *, today: date | None = None
+    ) -> tuple[list[Ranked], dict[int, DocumentRow]]:
+        """All candidates with their scores, best first, and their documents. Raises StoreError."""
+        index, words = self.index, question.terms
+        total, mean = index.numbers()
+        frequencies = index.frequencies(words)
+        common = index.common(frequencies, total)
+        ids = dict.fromkeys(
+            row for row, _ in index.candidates([w for w in frequencies if w not in common], chosen, _LEXICAL)
+        )
+        named = dict(index.named(list(index.document_frequencies(words)), chosen, _NAMED))
+        vector = None if self.encode is None else self.encode([question.text])[0]
+        if vector is not None:
+            ids.update(dict.fromkeys(row for row, _ in index.likest(vector, chosen, _LIKE)))
+        passages = index.passages(list(ids))
+        for document in named:
+            passages.update((one.id, one) for one in index.passages_of(document, _OF_NAMED))
+        # A turn often answers in other words than the one before it was asked in.
+        spoken = [one for one in passages.values() if one.speaker]
+        passages.update((one.id, one) for one in index.around(spoken, 1).values())
+        nearby = index.around(passages.values(), REACH)
+        documents = index.documents(list({one.document for one in passages.values()}))
+        ranked = rank(
+            question,
+            passages,
+            nearby,
+            self._standings(nearby, documents, named, today),
+            {} if vector is None else self._likeness(vector, passages.values(), nearby),
+            Corpus({word: inverse_frequency(total, count) for word, count in frequencies.items()}, mean),
+            self.weights,
+        )
+        return ranked, documents
+
+    def _standings(
+        self,
+        nearby: Mapping[tuple[int, int], Passage],
+        documents: Mapping[int, DocumentRow],
+        named: Mapping[int, float],
+        today: date | None,
+    ) -> dict[int, Standing]:
+        spoken = {one.document for one in nearby.values() if one.speaker}
+        terms = self.index.named_terms(list(documents))
+        return {
+            number: Standing(
+                "dialogue" if number in spoken else "notes",
+                named.get(number, 0.0),
+                terms.get(number, ""),
+                row.updated or row.created or _day_of(row.path),
+                bool(_stale(row, today)),
+            )
+            for number, row in documents.items()
+        }
+
+    def _likeness(
+        self, vector: NDArray[np.float32], passages: Iterable[Passage], nearby: Mapping[tuple[int, int], Passage]
+    ) -> dict[int, Likeness]:
+        """Cosines of each passage alone and with its neighbours: of their sums, which is what a longer text has."""
+        import numpy as np  # noqa: PLC0415 -- only where there are vectors
+
+        places = {key: number for number, key in enumerate(nearby)}
+        own = np.zeros((len(places) + 1, len(vector)), np.float32)
+        vectors = self.index.vectors([one.id for one in nearby.values()])
+        for key, one in nearby.items():
+            if one.id in vectors:
+                own[places[key]] = vectors[one.id]
+        wanted = list(passages)
+        nobody = len(places)
+        here, before, after = (
+            own[[places.get((one.document, one.place + step), nobody) for one in wanted]] for step in (0, -1, 1)
+        )
+        cosines = [_cosines(rows, vector) for rows in (here, here + before, here + before + after)]
+        return {one.id: Likeness(float(a), float(b), float(c)) for one, a, b, c in zip(wanted, *cosines, strict=True)}
+
+    def _is_evidence(self, one: Ranked, least: Mapping[str, float]) -> bool:
+        # Nothing but a neighbour's words, or a faint likeness, is no answer.
+        own = bool(one.matched) and one.signal("covered") >= least["covered"]
+        return own or one.signal("name_covered") >= least["covered"] or one.signal("like") >= least["like"]
+
+    def _spread(self, ranked: Sequence[Ranked], documents: Mapping[int, DocumentRow]) -> list[Ranked]:
+        """Of each written document its best few passages; turns of a conversation all count."""
+        taken: dict[int, int] = {}
+        kept: list[Ranked] = []
+        for one in ranked:
+            document = one.passage.document
+            taken[document] = taken.get(document, 0) + 1
+            if document in documents and (one.passage.speaker or taken[document] <= PER_DOCUMENT):
+                kept.append(one)
+        return kept
+
+    def _packed(
+        self, ranked: Sequence[Ranked], documents: Mapping[int, DocumentRow], budget: int, today: date | None
+    ) -> Packed:
+        return pack((_hit(one, documents[one.passage.document], today) for one in ranked), budget)
+
+
+def _hit(one: Ranked, row: DocumentRow, today: date | None) -> Hit:
+    passage = one.passage
+    return Hit(
+        reference=reference(passage, row),
+        path=row.path,
+        name=row.name,
+        tier=row.tier,
+        workspace=row.workspace,
+        at=passage.at or row.updated or row.created or _day_of(row.path),
+        first=passage.first,
+        last=passage.last,
+        heading=passage.heading,
+        speaker=passage.speaker,
+        score=round(one.score, 4),
+        stale=_stale(row, today),
+        snippet=snippet(passage.text, one.matched),
+    )
+
+
+def reference(passage: Passage, row: DocumentRow) -> str:
+    """What opens a passage: of a document with an id `clew://memory/<id>` with lines, else its path with lines."""
+    if passage.reference:
+        return passage.reference
+    whole = f"clew://memory/{row.reference}" if row.reference else row.path
+    lines = f"L{passage.first}" if passage.first == passage.last else f"L{passage.first}-{passage.last}"
+    return f"{whole}#{lines}"
+
+
+def _stale(row: DocumentRow, today: date | None) -> str:
+    if row.superseded_by:
+        return f"superseded by {row.superseded_by}"
+    if row.status != "active":
+        return row.status
+    if row.expires and today is not None and row.expires < today.isoformat():
+        return f"expired on {row.expires}"
+    return ""
+
+
+def _day_of(path: str) -> str:
+    stem = path.rsplit("/", 1)[-1].removesuffix(".md")
+    try:
+        return date.fromisoformat(stem).isoformat()
+    except ValueError:
+        return ""
+
+
+def _cosines(rows: NDArray[np.float32], vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    length = (rows * rows).sum(axis=1) ** 0.5
+    return (rows @ vector) / (length + (length == 0))
