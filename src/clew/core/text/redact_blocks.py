@@ -150,12 +150,21 @@ def tables(text: str, places: list[int]) -> Iterator[Found]:
         line = text[begin:end]
         if end < 0 or not any(sign in line for sign in "|,\t;"):
             continue
-        head = _HEADS.match(text, at)
+        head = _HEADS.match(text, at) or (_KEY_HEAD.match(text, at) if _cell_cue(text, begin, at) else None)
         sign = next((sign for sign in ("|", "\t", ",", ";") if sign in line and _heads_only(line, sign)), "")
         if head is None or not sign or (sign != "|" and begin > 0 and text[begin - 2 : begin - 1] not in ("", "\n", "`")):
             continue
         typed = "密码" in head[0] or head[0][:1] in "pP口"
         yield from _column(text, end + 1, sign, line[: at - begin].count(sign), line.count(sign), typed)
+
+
+_KEY_HEAD = re.compile(r"(?i)key")
+
+
+def _cell_cue(text: str, begin: int, at: int) -> bool:
+    """Whether the words of a head up to `key` name a secret, as `Fernet key` does and `primary key` does not."""
+    cell = re.split(r"[|,;\t\n]", text[begin:at])[-1].strip(" `*\"'")
+    return bool(cell) and cue_of(cell.replace(" ", "_") + "_key") is not None
 
 
 def _words(text: str, word: str) -> Iterator[int]:
@@ -220,7 +229,11 @@ def decoded(text: str, start: int, end: int) -> tuple[int, int, str] | None:
     return (match.start(), match.end(), said) if said.replace("\n", "").replace("\r", "").replace("\t", "").isprintable() else None
 
 
+def _is_password(value: str) -> bool:
+    return (weak(value, 6) and not identifier(value)) or random_like(value + "0", 10)
+
+
 def is_login(said: str) -> bool:
     """`user:password`, as headers carry it encoded."""
     match = _PAIR.fullmatch(said.strip())
-    return match is not None and weak(said.strip().partition(":")[2], 6) and not identifier(said.partition(":")[2])
+    return match is not None and _is_password(said.strip().partition(":")[2])

@@ -7,14 +7,14 @@ import string
 from collections.abc import Iterator
 
 from clew.core.text.redact_names import Cue, cue_of
-from clew.core.text.redact_values import harmless, identifier, is_hex, is_uuid, phrase, random_like, weak
+from clew.core.text.redact_values import harmless, identifier, is_hex, is_uuid, long_phrase, phrase, random_like, weak
 from clew.core.text.redact_views import left_of
 
 Found = tuple[int, int, str]
 
 # In lower case; each is looked for by itself, which is faster than one expression for all of them.
 CUES = ("pass", "pwd", "pw", "secret", "token", "key", "cred", "auth", "sess", "sid", "csrf", "xsrf", "sig", "cookie",
-        "seed", "_ak", "_sk", "jwt", "_pat")  # fmt: skip
+        "seed", "_ak", "_sk", "jwt", "_pat", "-pat", " pat:", " pat ", 'pat"', "totp", "mfa", "sas")  # fmt: skip
 _NAME_SIGNS = string.ascii_letters + string.digits + "_.[]-"
 _NAME_AFTER = re.compile(r"[A-Za-z0-9_-]{0,60}(?:\.[A-Za-z0-9_-]{1,40}){0,4}")
 
@@ -70,7 +70,7 @@ def cue_places(lower: bytes) -> list[int]:
         sign = cue.encode()
         at = lower.find(sign)
         while at >= 0:
-            found.append(at)
+            found.append(at + (cue[0] == " "))
             at = lower.find(sign, at + len(sign))
     found.sort()
     return found
@@ -107,19 +107,21 @@ def _kind(name: str, kind: str) -> str:
 
 def _signed(text: str, start: int, sign: re.Match[str], cue: Cue, name: str) -> tuple[int, int] | None:
     place = sign.end()
+    # `X-Shop-Key`, not the key of a map.
+    vendor = name.lower().endswith("key") and len(name) > 6
     loose = bool(sign["comma"] or sign["call"])
     quoted = _QUOTED.match(text, place)
     if quoted is not None:
         value = _inside(text, quoted)
         if value is None:
             return None
-        return value if _counts(text[value[0] : value[1]], Cue.KEY if loose and cue is Cue.SECRET else cue, True) else None
+        return value if _counts(text[value[0] : value[1]], Cue.KEY if loose and cue is Cue.SECRET else cue, True, vendor=vendor) else None
     in_url = text[max(0, start - 3) : start].endswith(_URL_BEFORE) or (sign["sign"] or "").startswith("%")
     scheme = _SCHEME.match(text, place)
     if scheme is not None and "auth" in name.lower():
         place, cue = scheme.end(), Cue.SECRET
     own_line = not in_url and _LINE_HEAD.fullmatch(text, max(text.rfind("\n", 0, start) + 1, start - 80), start) is not None
-    shape = _PLAIN_URL if in_url else _PLAIN_LINE if own_line else _PLAIN
+    shape = _PLAIN if in_url and cue is Cue.PASSWORD and not (sign["sign"] or "").startswith("%") else _PLAIN_URL if in_url else _PLAIN_LINE if own_line else _PLAIN
     match = shape.match(text, place)
     if match is None:
         return _on_next_line(text, place, cue) if (sign["sign"] or "") in (":", "：") else None
@@ -134,7 +136,7 @@ def _signed(text: str, start: int, sign: re.Match[str], cue: Cue, name: str) -> 
         return None
     strict = typed_like_code or (name[:1].islower() and sign["sign"] == ":" and not own_line and cue is not Cue.PASSWORD)
     env = own_line and sign["sign"] == "=" and not sign["space"] and name.isupper()
-    return (place, stop) if trimmed and _counts(trimmed, cue, env, strict=strict) else None
+    return (place, stop) if trimmed and _counts(trimmed, cue, env, strict=strict, vendor=vendor) else None
 
 
 def _inside(text: str, quoted: re.Match[str]) -> tuple[int, int] | None:
@@ -186,12 +188,12 @@ _SPACED = re.compile(r"[\"']?[ \t]{1,40}(?:\|[ \t]*)?(?P<w>[\"'`“「*]{0,3})(?
 def _stands_alone(value: str, cue: Cue, text: str, start: int) -> bool:
     value = value.rstrip(".,;:)!?")
     named = identifier(value) and not (cue is Cue.PASSWORD and _word_and_number(value))
+    if text[start : start + 2] == "--":
+        return not harmless(value) and (weak(value) or long_phrase(value)) and (cue is Cue.PASSWORD or not identifier(value))
     if harmless(value) or named or (not value[:1].isalnum() and not random_like(value)):
         return False
-    if text[max(0, start - 2) : start] in ("--", " -", "\n-") or text[max(0, start - 2) : start].endswith("--"):
-        return weak(value)
     if cue is Cue.PASSWORD:
-        return weak(value, 6) and not re.fullmatch(r"[A-Za-z]+['-][A-Za-z]+[-\w']*|[0-9.,]+|[A-Za-z]+[.!?]", value) or phrase(value)
+        return weak(value, 6) and not re.fullmatch(r"[A-Za-z]+(?:['-][A-Za-z]+)*|[0-9.,]+|[A-Za-z]+[.!?]", value) or long_phrase(value)
     return random_like(value) and not is_uuid(value)
 
 
@@ -222,7 +224,7 @@ def _in_prose(text: str, start: int, end: int, cue: Cue) -> tuple[int, int] | No
     plain = match["bare"] is not None and not match["wrap"]
     if cue is Cue.PASSWORD and not plain:
         good = weak(trimmed, 6) and not re.fullmatch(r"[A-Za-z]+(?:['’-][A-Za-z]+)*|[0-9.,:]{1,5}", trimmed)
-        good = good or (bool(match["wrap"]) and phrase(trimmed))
+        good = good or (bool(match["wrap"]) and phrase(trimmed)) or long_phrase(trimmed)
     else:
         good = random_like(trimmed) and not (plain and (is_uuid(trimmed) or (is_hex(trimmed) and len(trimmed) in (40, 64) and cue is not Cue.SECRET)))
         if plain and cue is Cue.KEY:
@@ -235,13 +237,13 @@ def _word_and_number(value: str) -> bool:
     return re.fullmatch(r"[A-Za-z]{3,12}[_.-][0-9]{2,6}", value) is not None
 
 
-def _counts(value: str, cue: Cue, sure: bool, *, strict: bool = False) -> bool:
+def _counts(value: str, cue: Cue, sure: bool, *, strict: bool = False, vendor: bool = False) -> bool:
     """Whether an assigned value is a secret. `sure`: the notation itself says that it is a value, not code."""
     if harmless(value):
         return False
     if random_like(value) and not any(sign in value for sign in "()[]{}"):
         # A pair inside of the value: what stands before its sign is another name.
-        return cue is not Cue.KEY or not (is_uuid(value) or re.match(r"[\w.-]{2,40}=[^=]", value))
+        return cue is not Cue.KEY or not ((is_uuid(value) and not vendor) or re.match(r"[\w.-]{2,40}=[^=]", value))
     if cue is Cue.KEY:
         return False
     if strict and (identifier(value) or not any(map(str.isdigit, value))):
@@ -258,7 +260,7 @@ def _typed(value: str, sure: bool) -> bool:
     if " " in value:
         return phrase(value) and value == value.lower() and len(value.split()) >= 4
     if weak(value, 4):
-        return sure or not identifier(value) or any(map(str.isdigit, value))
+        return sure or not identifier(value) or any(map(str.isdigit, value)) or long_phrase(value)
     return sure and len(value) >= 8 and value.isalpha() and random_like(value + "0", 8)
 
 
@@ -316,7 +318,7 @@ def _after_chinese(text: str, end: int, password: bool) -> tuple[int, int] | Non
     if _CHINESE_STOP.search(between) or re.search(r"\bID\b|\n[^\n]*\n", between):
         return None
     value = re.split(r"[\"'`,;<>()\\]|\*\*", value, maxsplit=1)[0].rstrip(".:!?*")
-    good = (weak(value, 5) and (not identifier(value) or _word_and_number(value))) if password else random_like(value) or (
+    good = (weak(value, 5) and (not identifier(value) or _word_and_number(value) or long_phrase(value))) if password else random_like(value) or (
         weak(value, 8) and not identifier(value) and re.search("[是为:：]", between))
     return (start, start + len(value)) if value and good and not harmless(value) else None
 

@@ -21,7 +21,7 @@ class Cue(Enum):
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _SUFFIXES = frozenset(
     "prod production dev development staging stage test live old new current value values b64 base64 plain plaintext "
-    "text raw data str string env default primary secondary backup main root admin write read v1 v2 v3 header id"
+    "text raw hex data str string env default primary secondary backup main root admin write read v1 v2 v3 header id"
     " uri hook staging eu us io com org net local".split()
 )
 _PASSWORDS = frozenset(
@@ -41,7 +41,7 @@ _SECRETS = frozenset(
     " skey".split()
 )
 _RANDOM = frozenset(
-    "key keys auth sig signature session sess sessionid sid sessid csrf xsrf seed hmac ak sk webhook bearer "
+    "key keys auth sig signature session sess sessionid sid sessid csrf xsrf cookie seed hmac ak sk webhook bearer "
     "phpsessid jsessionid connect remember salt ticket sso saml code verifier challenge license cert pin unseal recovery"
     " ikey jsession aspxauth".split()
 )

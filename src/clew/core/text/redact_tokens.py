@@ -161,7 +161,7 @@ openshift         sha256~                       {_URL}{{43}}
 jwt               eyJ                           {_URL}{{8,8000}}\.eyJ{_URL}{{8,16000}}\.(?:{_URL}{{8,4000}})?
 jwe               eyJ                           {_URL}{{8,8000}}\.{_URL}{{0,2000}}\.{_URL}{{8,2000}}\.{_URL}{{8,16000}}\.{_URL}{{8,2000}}
 twitter-bearer    AAAAAAAAAAAAAAAAAAAA          (?=\S*[1-9a-z])[A-Za-z0-9%+/=]{{40,200}}
-django-key        django-insecure-              [^\s"'`,]{{30,80}}
+django-key        django-insecure-              [!#-&(-+.-_a-~-]{{30,80}}
 cfpat             CFPAT-                        {_URL}{{43}}
 wechat-mch        wxp_                          {_AN}{{30,60}}
 volc-ark          ark-                          {_H}{{8}}-(?:{_H}{{4}}-){{3}}[a-f0-9-]{{8,20}}

@@ -79,13 +79,15 @@ def random_like(value: str, least: int = 16) -> bool:
     pieces = _PIECE.findall(value)
     letters = sum(map(len, pieces))
     digits = sum(map(str.isdigit, value))
+    if digits >= 2 and value.isalnum() and (value.isupper() or len(re.findall(r"[0-9]+(?=[A-Za-z])", value)) >= 3):
+        return True
     if letters < 3 or (letters + digits) * 10 < len(value) * 6:
         return False
     mean = letters / len(pieces)
     if digits == 0:
-        return len(value) >= 20 and mean < 2.4
+        return len(value) >= 20 and mean < 3.0 and value.isascii()
     vowels = sum(char in _VOWELS for char in value) / letters
-    return mean < 3.0 or (mean < 4.5 and vowels < 0.3) or (mean < 9 and vowels < 0.24 and digits >= 2)
+    return mean < 3.3 or (mean < 4.5 and vowels < 0.3) or (mean < 9 and vowels < 0.24 and digits >= 2)
 
 
 def weak(value: str, least: int = 5) -> bool:
@@ -103,6 +105,11 @@ def weak(value: str, least: int = 5) -> bool:
 def phrase(value: str) -> bool:
     """Three words or more with a sign between them: a pass phrase."""
     return re.fullmatch(r"[A-Za-z]{3,12}(?:[-._ ][A-Za-z]{3,12}){2,7}", value) is not None
+
+
+def long_phrase(value: str) -> bool:
+    """Four words or more with hyphens, as only a pass phrase has them."""
+    return re.fullmatch(r"[a-z]{3,12}(?:-[a-z]{3,12}){3,7}", value) is not None
 
 
 def identifier(value: str) -> bool:
