@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 from clew.core.text.redact_names import Cue, cue_of
-from clew.core.text.redact_values import harmless, identifier, is_hex, phrase, random_like, weak
+from clew.core.text.redact_values import harmless, identifier, is_hex, long_phrase, phrase, random_like, weak
 
 Found = tuple[int, int, str]
 
@@ -47,9 +47,9 @@ def _body_end(text: str, start: int) -> int:
     return body.end() if body else start
 
 
-_PUTTY = re.compile(r"Private-Lines: \d{1,3}\r?\n(?P<s>(?:[A-Za-z0-9+/=]{1,80}\r?\n?){1,100})")
+_PUTTY = re.compile(r"Private-Lines: \d{1,3}\r?\n(?P<s>(?:[A-Za-z0-9+/=]{1,80}(?:\r?\n|\Z)){1,100})")
 _JWK = re.compile(r"\"(?:d|p|q|dp|dq|qi|k)\"\s{0,4}:\s{0,4}\"(?P<s>[A-Za-z0-9_-]{20,2000})\"")
-_SEED = re.compile(r"(?i)(?:phrase|mnemonic|seed|助记词)[\w \t:：=\"'`(是为]{0,30}?[:：=是为\"'`\n]\s{0,4}[\"'`]?(?P<s>(?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})")
+_SEED = re.compile(r"(?:phrase|mnemonic|seed|PHRASE|MNEMONIC|SEED|助记词)[\w:：=\"'`(是为]{0,12}(?: is| are| was)?[\s:：=\"'`(|]{0,8}(?P<s>(?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})")
 _RECOVERY = re.compile(r"(?i)(?:recovery|backup|scratch|emergency) codes?[^\n]{0,80}\n(?P<s>(?:[ \t>|-]{0,8}(?:\d\. )?[A-Za-z0-9]{4,10}(?:-[A-Za-z0-9]{4,10}){0,3}[ \t]*\n?){2,20})")
 _PGPASS = re.compile(r"(?m)^[\w.*-]{1,200}:(?:\d{2,5}|\*):[\w*-]{1,60}:[\w*-]{1,60}:(?P<s>[^\s:]{3,200})\r?$")
 _GROUPS = (
@@ -135,10 +135,6 @@ def _cell(value: str, cue: Cue) -> bool:
     return random_like(value) or (cue is Cue.SECRET and weak(value, 8) and not identifier(value))
 
 
-_HEADS = re.compile(r"(?i)pass(?:word|wd|phrase)?|pwd|secret|token|api[ _-]?key|access[ _-]?key|credential|密码|口令|密钥|令牌")
-_MD_ROW = re.compile(r"[ \t>]{0,8}\|?[^\n|]*\|[^\n]*")
-
-
 def tables(text: str, places: list[int]) -> Iterator[Found]:
     """Columns of a table (with `|`, commas or tabs) whose head names a secret. `places`: where a cue stands."""
     heads = [*places, *(at for word in ("密码", "口令", "密钥", "令牌") if word in text for at in _words(text, word))]
@@ -150,21 +146,18 @@ def tables(text: str, places: list[int]) -> Iterator[Found]:
         line = text[begin:end]
         if end < 0 or not any(sign in line for sign in "|,\t;"):
             continue
-        head = _HEADS.match(text, at) or (_KEY_HEAD.match(text, at) if _cell_cue(text, begin, at) else None)
         sign = next((sign for sign in ("|", "\t", ",", ";") if sign in line and _heads_only(line, sign)), "")
-        if head is None or not sign or (sign != "|" and begin > 0 and text[begin - 2 : begin - 1] not in ("", "\n", "`")):
+        if not sign or (sign != "|" and begin > 0 and text[begin - 2 : begin - 1] not in ("", "\n", "`")):
             continue
-        typed = "密码" in head[0] or head[0][:1] in "pP口"
-        yield from _column(text, end + 1, sign, line[: at - begin].count(sign), line.count(sign), typed)
+        column = line[: at - begin].count(sign)
+        cell = line.split(sign)[column].strip(" `*\"'\t\r")
+        cue = Cue.PASSWORD if "密码" in cell or "口令" in cell else Cue.SECRET if _CHINESE_HEAD.search(cell) else cue_of(
+            cell.replace(" ", "_"))
+        if cue is not None:
+            yield from _column(text, end + 1, sign, column, line.count(sign), cue is Cue.PASSWORD)
 
 
-_KEY_HEAD = re.compile(r"(?i)key")
-
-
-def _cell_cue(text: str, begin: int, at: int) -> bool:
-    """Whether the words of a head up to `key` name a secret, as `Fernet key` does and `primary key` does not."""
-    cell = re.split(r"[|,;\t\n]", text[begin:at])[-1].strip(" `*\"'")
-    return bool(cell) and cue_of(cell.replace(" ", "_") + "_key") is not None
+_CHINESE_HEAD = re.compile("密钥|令牌")
 
 
 def _words(text: str, word: str) -> Iterator[int]:
@@ -196,7 +189,9 @@ def _column(text: str, place: int, sign: str, column: int, signs: int, typed: bo
         cell = text[start:stop]
         value = cell.strip(" \t*`\"'\r")
         start += cell.index(value) if value else 0
-        good = value and " " not in value and (weak(value, 5) if typed else random_like(value) or weak(value, 8)) and (not identifier(value) or typed and any(map(str.isdigit, value)))
+        good = value and " " not in value and (weak(value, 5) if typed else random_like(value) or weak(value, 8)) and (
+            not identifier(value) or (typed and (any(map(str.isdigit, value)) or long_phrase(value)))
+        )
         if good and not harmless(value) and not re.fullmatch(r"[-:]+", value):
             yield start, start + len(value), "password" if typed else "secret"
         if end >= len(text):

@@ -36,6 +36,7 @@ _QUOTED = re.compile(
 _PLAIN_LINE = re.compile(r"[^\s\"'`<>]{1,4000}")
 _PLAIN = re.compile(r"[^\s\"'`<>(){}\[\],;|，。；、）)」』】&\\]{1,4000}")
 _PLAIN_URL = re.compile(r"(?:(?!%26|%23|%20|%22)[^\s\"'`<>&#;,，。\\)\]}]){1,8000}")
+_WORDS_BEFORE = re.compile(r"(?:[A-Za-z]{2,20} ){1,2}\Z")
 _SCHEME = re.compile(r"(?i)(?:bearer|basic|token|digest|apikey|api-key|key|oauth|negotiate|bot|jwt|sso-key|genie-?key|"
                      r"pve\w*|splunk|aws)[ \t=]{1,4}")  # fmt: skip
 _NEXT_VALUE = re.compile(
@@ -80,6 +81,10 @@ def _after_name(text: str, start: int, end: int) -> Iterator[Found]:
     name = text[start:end].strip(".-")
     if name[-5:] in ("-hash", "_hash"):
         return
+    if name.lower() in ("key", "keys"):
+        # `Fernet key` names a secret, `primary key` does not.
+        words = _WORDS_BEFORE.search(text[max(0, start - 60) : start])
+        name = "_".join([*(words[0].split() if words else []), name])
     cue = cue_of(name.rpartition(".")[2] if "." in name and cue_of(name.rpartition(".")[2]) else name)
     if cue is None:
         return
@@ -179,14 +184,14 @@ def _beside(text: str, start: int, end: int, cue: Cue) -> tuple[int, int] | None
     match = _SPACED.match(text, end)
     if match is None:
         return _in_prose(text, start, end, cue)
-    return match.span("v")if _stands_alone(match["v"], cue, text, start) else _in_prose(text, start, end, cue)
+    return (match.start("v"), match.start("v") + len(match["v"].rstrip(".,;:)!?*"))) if _stands_alone(match["v"], cue, text, start) else _in_prose(text, start, end, cue)
 
 
-_SPACED = re.compile(r"[\"']?[ \t]{1,40}(?:\|[ \t]*)?(?P<w>[\"'`“「*]{0,3})(?P<v>[^\s\"'`”」*<>|，。；]{4,4000})")
+_SPACED = re.compile(r"[\"']?[ \t]{1,40}(?:\|[ \t]*)?(?P<w>[\"'`“「*]{0,3})(?P<v>[^\s\"'`”」<>|，。；]{4,4000})")
 
 
 def _stands_alone(value: str, cue: Cue, text: str, start: int) -> bool:
-    value = value.rstrip(".,;:)!?")
+    value = value.rstrip(".,;:)!?*")
     named = identifier(value) and not (cue is Cue.PASSWORD and _word_and_number(value))
     if text[start : start + 2] == "--":
         return not harmless(value) and (weak(value) or long_phrase(value)) and (cue is Cue.PASSWORD or not identifier(value))
@@ -233,7 +238,9 @@ def _in_prose(text: str, start: int, end: int, cue: Cue) -> tuple[int, int] | No
 
 
 def _word_and_number(value: str) -> bool:
-    """`Tulip_48`: a name by its form, a password after a cue."""
+    """`Tulip_48`, `x-aB3c`: a name by its form, a password after a cue."""
+    if value != value.lower() and re.search(r"[a-z][0-9]+[A-Za-z]|[A-Z][0-9]+[a-z]", value) and len(value) <= 20:
+        return True
     return re.fullmatch(r"[A-Za-z]{3,12}[_.-][0-9]{2,6}", value) is not None
 
 

@@ -21,7 +21,7 @@ class Cue(Enum):
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _SUFFIXES = frozenset(
     "prod production dev development staging stage test live old new current value values b64 base64 plain plaintext "
-    "text raw hex data str string env default primary secondary backup main root admin write read v1 v2 v3 header id"
+    "text raw hex b base data str string env default primary secondary backup main root admin write read v1 v2 v3 header id"
     " uri hook staging eu us io com org net local".split()
 )
 _PASSWORDS = frozenset(

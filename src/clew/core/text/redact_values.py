@@ -7,7 +7,7 @@ import re
 _HARMLESS = re.compile(
     r"""(?xi)
       .*\[REDACTED.* | \[?REDACTED\b.*                # done before
-    | [$%<{(*\[\\&@|!].*                              # a reference: ${X}, $(cmd), %X%, <your key>, {{ x }}, ***
+    | [$<{(*\[\\&@|!].* | %(?![0-9A-F]{2}).*                              # a reference: ${X}, $(cmd), %X%, <your key>, {{ x }}, ***
     | .*\$\{.* | .*\{\{.* | .*\$[A-Z_]{3,}.* | .*%\(\w+\)s.*
     | (?:true|false|null|none|nil|undefined|yes|no|on|off|bearer|basic|digest|negotiate|string|str|int|bool|bytes
         |required|optional|localhost|empty|enabled|disabled|default|value|unset|missing|invalid|expired|private|public)
@@ -79,14 +79,16 @@ def random_like(value: str, least: int = 16) -> bool:
     pieces = _PIECE.findall(value)
     letters = sum(map(len, pieces))
     digits = sum(map(str.isdigit, value))
+    if digits >= 2 and value.isalnum() and len(value) >= 20 and value != value.lower() and value != value.upper():
+        return re.search(r"[0-9][A-Za-z]{2}", value) is not None
     if digits >= 2 and value.isalnum() and (value.isupper() or len(re.findall(r"[0-9]+(?=[A-Za-z])", value)) >= 3):
         return True
     if letters < 3 or (letters + digits) * 10 < len(value) * 6:
         return False
     mean = letters / len(pieces)
-    if digits == 0:
-        return len(value) >= 20 and mean < 3.0 and value.isascii()
     vowels = sum(char in _VOWELS for char in value) / letters
+    if digits == 0:
+        return len(value) >= 20 and (mean < 2.8 or (mean < 3.5 and vowels < 0.28))
     return mean < 3.3 or (mean < 4.5 and vowels < 0.3) or (mean < 9 and vowels < 0.24 and digits >= 2)
 
 

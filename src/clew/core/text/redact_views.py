@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from clew.core.text.redact_values import is_hex, random_like
+from clew.core.text.redact_values import identifier, is_hex, random_like
 
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)|[()][A-Z0-9])")
 _TOKEN_SIGNS = string.ascii_letters + string.digits + "+/=_.%~-"
@@ -16,7 +16,7 @@ _RIGHT = re.compile(r"(?!-----)[A-Za-z0-9+/_.%~-]+={0,2}")
 _NEWLINE = re.compile(r"\r?\n[ \t]{0,20}(?:[+\-|>│#][ \t]{0,4})?")
 _SIGNS = re.compile(r"\\\r?\n[ \t]{0,20}|([\"'])[ \t]{0,8}[+.&]?[ \t]{0,8}\\?\r?\n?[ \t]{0,40}[+.&]?[ \t]{0,8}\1")
 _WORD = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{3,}|[0-9]{1,7}|[0-9]{4}-[0-9]{2}-[0-9]{2}.*|[0-9]{1,2}:[0-9]{2}.*")
-_NAMED = re.compile(r"[\"']?[ \t]{0,8}(?:[:(]|=[^=\s])")
+_NAMED = re.compile(r"[\"']?[ \t]{0,8}(?:[:(]|={1,2}[ \t]?[\"'`]?[\w$<{/-])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def _at_line_ends(text: str, runs: Iterable[tuple[int, int]]) -> Iterator[tuple[
             continue
         left = left_of(text, end)
         right = _RIGHT.match(text, cut.end(), cut.end() + 2_000)
-        if left and right is not None and _one_value(left, right[0], text, right.end()):
+        if left and right is not None and _one_value(left, right[0].rstrip("="), text, right.start() + len(right[0].rstrip("="))):
             yield cut.span()
 
 
@@ -99,8 +99,11 @@ def _one_value(left: str, right: str, text: str, end: int) -> bool:
     if is_hex(value) and re.fullmatch(r"[0-9a-f]+", right):
         # Digests stand one below the other as well, whole: those are not joined.
         return len(value) not in (32, 40, 64) or len(right) != len(value)
-    alone = end >= len(text) or text[end] in "\r\n\"'`,;)]} \t│|。，"
-    return alone and (_WORD.fullmatch(right) is None or len(right) <= 2)
+    alone = end >= len(text) or text[end] in "=\r\n\"'`,;)]} \t│|。，"
+    if identifier(right) and len(right) > 6:
+        return False
+    last = end >= len(text) or text[end] in "=\r\n\"'`"
+    return (alone and _WORD.fullmatch(right) is None and len(right) > 2) or (last and len(right) <= 2)
 
 
 def _at_signs(text: str) -> Iterator[tuple[int, int]]:
