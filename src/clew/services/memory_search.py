@@ -50,8 +50,8 @@ EMBED_SECONDS = 0.5
 """What a search may spend on vectors of new passages; the rest gets them at the next one."""
 VARIANT = "static-1"
 """Raise it when the shipped table or the rules of redaction change, so that indexes are made anew."""
-_LEXICAL = 200
-_LIKE = 80
+_LEXICAL = 120
+_LIKE = 50
 _NAMED = 20
 _OF_NAMED = 6
 _TIERS = {"notes": ("user", "note"), "logs": ("log",), "reflections": ("reflection",), "handoff": ("handoff",),
@@ -181,10 +181,13 @@ class MemorySearch:
         passages = index.passages(list(ids))
         for document in named:
             passages.update((one.id, one) for one in index.passages_of(document, _OF_NAMED))
-        # A turn often answers in other words than the one before it was asked in.
-        spoken = [one for one in passages.values() if one.speaker]
-        passages.update((one.id, one) for one in index.around(spoken, 1).values())
-        nearby = index.around(passages.values(), REACH)
+        nearby = index.around([one for one in passages.values() if not one.speaker], 1)
+        if spoken := [one for one in passages.values() if one.speaker]:
+            turns = index.around(spoken, REACH + 1)
+            nearby.update(turns)
+            # A turn often answers in other words than the one before it was asked in.
+            beside = {(one.document, one.place + step) for one in spoken for step in (-1, 1)}
+            passages.update((turns[key].id, turns[key]) for key in beside if key in turns)
         documents = index.documents(list({one.document for one in passages.values()}))
         ranked = rank(
             question,

@@ -61,7 +61,7 @@ _ASKS_WHEN = re.compile(
 )
 _TELLS_WHEN = re.compile(
     r"\b(?:yesterday|today|tonight|tomorrow|ago|last|next|this (?:week|month|year|morning|summer|winter|spring)"
-    r"|recently|since|(?:mon|tues|wednes|thurs|fri|satur|sun)day|weekend|weeks?|months?|days|years?|january|february"
+    r"|recently|lately|since|just|the other day|(?:mon|tues|wednes|thurs|fri|satur|sun)day|weekend|weeks?|months?|days|years?|january|february"
     r"|march|april|june|july|august|september|october|november|december|(?:19|20)\d\d|\d+(?:st|nd|rd|th))\b"
     r"|\b\d\d?:\d\d\b|昨天|今天|明天|前天|上周|下周|上个?月|去年|今年|最近|之前|周末|\d[年月日号]|星期"
 )

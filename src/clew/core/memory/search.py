@@ -233,6 +233,8 @@ def rank(
     best = max((one.score for one in own.values()), default=0.0) or 1.0
     best_name = max((one.name for one in standings.values()), default=0.0) or 1.0
     tops = _document_tops(own)
+    named = {document: measure.share(measure.held(one.named)) for document, one in standings.items() if one.named}
+    times = _Times(question)
     best_top = max(tops.values(), default=0.0) or 1.0
     nothing, none = _Own(0.0, 0), Likeness()
     found: list[Ranked] = []
@@ -244,7 +246,7 @@ def rank(
         previous = nearby.get((document, place - 1))
         standing = standings.get(document, Standing())
         like = likeness.get(passage.id, none)
-        dated, spoken, follows = _in_time(question, passage, standing)
+        dated, spoken, follows = times.signals(passage, standing)
         signals = (
             here.score / best,
             measure.share(here.held | before.held | after.held),
@@ -253,7 +255,7 @@ def rank(
             before.score / best if previous is not None and _asks(previous.text) else 0.0,
             tops[document] / best_top,
             standing.name / best_name,
-            measure.share(measure.held(standing.named)) if standing.named else 0.0,
+            named.get(document, 0.0),
             like.own,
             like.before,
             like.around,
@@ -356,20 +358,31 @@ def _asks(text: str) -> bool:
     return text.rstrip().endswith(("?", "\uff1f"))
 
 
-def _in_time(question: Question, passage: Passage, standing: Standing) -> tuple[float, float, float]:
-    """Whether a passage is of a day that is asked for, whether it speaks of one, and how soon after one it was told."""
-    day = _day(passage.at or standing.moment)
-    if day is None:
-        return 0.0, 0.0, 0.0
-    days = question.days or partial_days(question.text, range(day.year, day.year + 1))
-    if not days:
-        return 0.0, 0.0, 0.0
-    here = (day, day)
-    dated = any(overlap(here, one) for one in days)
-    said = spoken_days(passage.text, day)
-    spoken = any(overlap(one, other) for one in said for other in days)
-    gaps = [(day - last).days for _, last in days if day > last]
-    return float(dated), float(spoken), math.exp(-min(gaps) / _FOLLOWS_DAYS) if gaps else 0.0
+class _Times:
+    """Tells what passages have to do with the days of one question."""
+
+    def __init__(self, question: Question) -> None:
+        self._question = question
+        self._by_year: dict[int, tuple[Span, ...]] = {}
+
+    def signals(self, passage: Passage, standing: Standing) -> tuple[float, float, float]:
+        """Whether a passage is of a day that is asked for, whether it speaks of one, how soon after one it was told."""
+        day = _day(passage.at or standing.moment)
+        if day is None or not (days := self._days(day.year)):
+            return 0.0, 0.0, 0.0
+        dated = any(overlap((day, day), one) for one in days)
+        said = spoken_days(passage.text, day) if tells_when(passage.text) else ()
+        spoken = any(overlap(one, other) for one in said for other in days)
+        gaps = [(day - last).days for _, last in days if day > last]
+        return float(dated), float(spoken), math.exp(-min(gaps) / _FOLLOWS_DAYS) if gaps else 0.0
+
+    def _days(self, year: int) -> tuple[Span, ...]:
+        """The days that are asked for, as seen from a year where the question names none."""
+        if self._question.days:
+            return self._question.days
+        if year not in self._by_year:
+            self._by_year[year] = partial_days(self._question.text, range(year, year + 1))
+        return self._by_year[year]
 
 
 def _day(moment: str) -> date | None:
