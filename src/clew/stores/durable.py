@@ -58,9 +58,9 @@ def _taken(path: Path, deadline: float) -> int:
                 return descriptor
         except (BlockingIOError, FileNotFoundError):
             pass
-        except BaseException:
+        except OSError as error:
             os.close(descriptor)
-            raise
+            raise translated(error, path.name, "locked") from error
         holder = b"" if time.monotonic() < deadline else os.pread(descriptor, 20, 0)
         os.close(descriptor)
         if time.monotonic() >= deadline:

@@ -64,10 +64,12 @@ def import_folder(documents: Documents, folder: Path, *, tier: str = "note", wor
     source = Path(os.path.realpath(folder))
     if not source.is_dir():
         raise NotFound(f"there is no folder `{printable(str(folder))}`", hint="name a folder with Markdown files")
-    there = {document.source: document for document in documents.read_all() if document.source}
+    present = tuple(documents.read_all())
+    there = {document.source: document for document in present if document.source}
+    taken = {document.id for document in present}
     own = os.path.realpath(documents.root)
     steps = [
-        Step(file, "left out", reason=reason) if reason else _step(documents, source, file, there, today, place)
+        Step(file, "left out", reason=reason) if reason else _step(documents, source, file, there, taken, today, place)
         for file, reason in _files(source, "", own, 0)
     ]
     return Plan(source, tier, workspace, tuple(steps))
@@ -89,7 +91,16 @@ def carry_out(documents: Documents, plan: Plan) -> Iterator[tuple[Step, Receipt]
                 yield step, Receipt(step.path, document.digest, 0, 0, document.id, written=False)
 
 
-def _step(documents: Documents, source: Path, file: str, there: dict[str, Document], today: date, place: str) -> Step:
+def _step(
+    documents: Documents,
+    source: Path,
+    file: str,
+    there: dict[str, Document],
+    taken: set[str],
+    today: date,
+    place: str,
+) -> Step:
+    """What becomes of a file. An id that it has is kept, with the links that name it, unless it is in `taken`."""
     origin = f"{source.as_posix()}/{file}"
     before = there.get(origin)
     try:
@@ -99,7 +110,10 @@ def _step(documents: Documents, source: Path, file: str, there: dict[str, Docume
             return Step(file, "same", path=before.path)
         clean = documents.redact(raw)
         if before is None:
-            text = imported_text(file, clean, source=origin, digest=digest, id=documents.new_id(), today=today)
+            own = read_document(file, clean).id
+            id = documents.new_id() if not own or own in taken else own
+            taken.add(id)
+            text = imported_text(file, clean, source=origin, digest=digest, id=id, today=today)
         else:
             text = refreshed_text(documents.read_text(before.path), clean, digest=digest)
     except UnicodeDecodeError:
