@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import shutil
 import subprocess
 import tempfile
@@ -151,10 +150,11 @@ def _floor(root: Path) -> tuple[str, str]:
 def _sample(
     options: Options, name: str, usable: Callable[[dict[str, Any]], bool]
 ) -> Iterator[tuple[Path, list[dict[str, Any]]]]:
-    """A file with items drawn from a labelled file, the same ones each time, and the items."""
+    """A file with items of a labelled file at even distances, and the items. Languages may alternate there."""
     lines = [line for line in options.file(name).read_text(encoding="utf-8").splitlines() if line.strip()]
     lines = [line for line in lines if usable(json.loads(line))]
-    kept = random.Random(0).sample(lines, min(options.sample, len(lines)))
+    size = min(options.sample, len(lines))
+    kept = [lines[at * len(lines) // size] for at in range(size)]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / name
         path.write_text("\n".join(kept) + "\n", encoding="utf-8")
