@@ -124,6 +124,24 @@ def locate(file: Path, least: Sequence[str], as_json: bool, repos: Path, scratch
     _close(asdict(result), bounds, rows, heads, app.language, as_json=as_json)
 
 
+@eval_.command(epilog="\b\nExample:\n  clew eval locomo locomo10.json --min recall.10=0.79")
+@_measured
+def locomo(file: Path, least: Sequence[str], as_json: bool) -> None:
+    """Whether the search finds the turns of long conversations that hold what a question asks for.
+
+    FILE is in the format of the LoCoMo benchmark; it is read and not kept.
+    """
+    from clew.services.eval.locomo import evaluate_locomo
+
+    app, bounds = App.here(), _bounds(least)
+    with bar(app.language, _items(app.language)) as progress:
+        result = evaluate_locomo(file, progress)
+    bad = sorted((item for item in result.items if item.recall(10) < 1), key=lambda item: item.recall(25))
+    rows = [(item.id, item.category, item.question, ", ".join(item.gold)) for item in bad]
+    heads = ("eval.id", "eval.category", "eval.question", "eval.evidence")
+    _close(asdict(result), bounds, rows, heads, app.language, as_json=as_json)
+
+
 @eval_.command(epilog="\b\nExample:\n  clew eval context questions.jsonl --min hit_rate=0.8")
 @_measured
 @click.option("--budget", type=click.IntRange(500), metavar="N", help="Tokens of the prompt and its answer.")

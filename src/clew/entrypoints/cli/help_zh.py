@@ -10,13 +10,15 @@ from collections.abc import Sequence
 
 import click
 
+from clew.entrypoints.cli.sync_zh import SYNC_HELP
+
 HEADINGS = {"Options": "选项", "Commands": "命令", "Arguments": "参数"}
 EXTRAS = (
     ("[default: the cache]", "[默认：缓存目录]"), ("[default: ", "[默认："), ("[env: ", "[环境变量："),
     ("; required]", "；必填]"), ("[required]", "[必填]"), ("Usage: ", "用法："),
 )  # fmt: skip
 """What click, or a help text of ours, puts behind the words of an option."""
-HELP: dict[str, str] = {
+HELP: dict[str, str] = SYNC_HELP | {
     "Context that does not rot: decides what a model reads, and says why.": "不会腐坏的上下文：决定模型读什么，并说明理由。",
     "Show the version and exit.": "显示版本并退出。",
     "Show this message and exit.": "显示此说明并退出。",
@@ -70,6 +72,12 @@ HELP: dict[str, str] = {
     "How often the mode decision agrees with labelled questions.": "模式判断与标注问题一致的比例。",
     "How often the context of a question about a repository holds the passages that answer it.": "关于仓库的问题，其上下文含有答案段落的比例。",
     "Whether the words of a commit lead to the files that it changed.": "提交说明的文字能否找到它所改动的文件。",
+    "Whether the search finds the turns of long conversations that hold what a question asks for.": (
+        "在长对话中，检索能否找到回答问题的那些话轮。"
+    ),
+    "FILE is in the format of the LoCoMo benchmark; it is read and not kept.": (
+        "FILE 采用 LoCoMo 基准的格式；只读取，不保存。"
+    ),
     "Hit rate and redundancy of the context of your own questions, in the folders they are asked in.": "你自己的问题在其所在目录中，上下文的命中率与冗余度。",
     "Write a commented template for your own questions to FILE (default questions.jsonl).": "把供你填写问题的带注释模板写入 FILE（默认 questions.jsonl）。",
     "Exit status 1 where a figure is lower; dots lead into it: recall.5=0.9. Repeatable.": "指标低于此值时退出状态为 1；用点号深入：recall.5=0.9。可重复。",

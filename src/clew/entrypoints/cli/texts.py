@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-TEXTS: dict[str, tuple[str, str]] = {
+from clew.entrypoints.cli.sync_zh import SYNC_TEXTS
+
+TEXTS: dict[str, tuple[str, str]] = SYNC_TEXTS | {
     # -- every command
     "error": ("error: ", "错误："),
     "hint": ("hint: ", "提示："),
@@ -158,6 +160,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     "eval.first-two": ("first two", "前两个"),
     "eval.question": ("question", "问题"),
     "eval.missing": ("missing", "缺失"),
+    "eval.category": ("category", "类别"),
+    "eval.evidence": ("evidence", "证据"),
     # -- progress
     "progress.indexing": ("indexing {} of {} files", "正在索引 {} / {} 个文件"),
 }
