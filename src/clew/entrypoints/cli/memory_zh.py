@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
-MEMORY: dict[str, str] = {
+from clew.entrypoints.cli.documents_zh import DOCUMENTS
+
+MEMORY: dict[str, str] = DOCUMENTS | {
     "the id cannot be used": "id 无法使用",
     "the document has no id, so nothing can point to it": "文档没有 id，因此无法被引用",
     "it expired on {} and is no longer hinted": "它已于 {} 过期，不再提示",
