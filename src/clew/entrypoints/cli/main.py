@@ -31,6 +31,8 @@ COMMANDS = {
     "index": ("clew.entrypoints.cli.index", "index", "Show, rebuild or delete the code index."),
     "watch": ("clew.entrypoints.cli.index", "watch", "Keep the index fresh while files change."),
     "eval": ("clew.entrypoints.cli.eval", "eval_", "Measure on labelled files."),
+    "audit": ("clew.entrypoints.cli.audit", "audit", "Show what memory did and did not do, and why."),
+    "sync": ("clew.entrypoints.cli.sync", "sync", "Exchange memory with its remote."),
     "doctor": ("clew.entrypoints.cli.doctor", "doctor", "Try the real thing end to end, and say what works."),
     "completion": ("clew.entrypoints.cli.completion", "completion", "Print the completion script for a shell."),
 }

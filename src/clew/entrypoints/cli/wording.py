@@ -10,10 +10,12 @@ from functools import cache
 
 from clew.entrypoints.cli.facts_zh import FACTS
 from clew.entrypoints.cli.memory_zh import MEMORY
+from clew.entrypoints.cli.sync_zh import SYNC
 
 CHINESE: dict[str, str] = (
     FACTS
     | MEMORY
+    | SYNC
     | {
         "No home folder is known for this user": "找不到此用户的主目录",
         "set CLEW_HOME to a folder that Clew may write to": "把 CLEW_HOME 设为 Clew 可以写入的目录",

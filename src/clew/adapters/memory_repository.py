@@ -1,0 +1,329 @@
+"""The memory root as a git repository, by plumbing alone.
+
+What is committed are the bytes of the files and what is checked out is written by Clew itself, so no filter, hook,
+attribute or line-end rule of any repository takes part. Trees are built in an index of Clew's own; the one that people
+use follows, where it can. Whoever commits holds a lock, across processes; the system gives it up when one dies.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import stat
+import subprocess
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from clew.adapters.git_process import GitCommand, clean_environ, find_program
+from clew.core.text.printable import printable
+from clew.errors import NotFound, Refused, StoreBusy, StoreError
+
+MOST_BYTES: Final = 20_000_000
+"""Of a file that is committed."""
+PRIVATE: Final = "clew"
+"""The folder within `.git` for the lock, the index and the list of what is still to be committed."""
+UNSEEN: Final = (".lock", ".clew-write.tmp", "*.tmp", "*~", ".*.swp", ".DS_Store")
+"""Names, as gitignore has them, that are never committed: locks, and what is being written."""
+_REGULAR: Final = ("100644", "100755")
+_SETTINGS: Final = (
+    "i18n.commitEncoding=UTF-8",
+    "core.excludesFile=/dev/null",
+    "core.attributesFile=/dev/null",
+    "core.bare=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+)
+_UNDER_WAY: Final = {
+    "MERGE_HEAD": "merge",
+    "rebase-merge": "rebase",
+    "rebase-apply": "rebase",
+    "CHERRY_PICK_HEAD": "cherry-pick",
+    "REVERT_HEAD": "revert",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A file in a tree."""
+
+    mode: str
+    """`100644` or `100755` for a file; others (links, repositories) are kept in the tree and never written out."""
+    id: str
+
+    @property
+    def regular(self) -> bool:
+        """Whether it is a file with bytes."""
+        return self.mode in _REGULAR
+
+
+class MemoryRepository:
+    """The repository in a folder that has one. Raises NotFound without git, Refused, StoreBusy and StoreError."""
+
+    def __init__(self, root: Path, environ: Mapping[str, str]) -> None:
+        program = find_program(environ)
+        if program is None:
+            raise NotFound("git is not installed", hint="install git; memory works without it")
+        self.root = root
+        self.folder = root / ".git"
+        self._demand_own()
+        own = {
+            "GIT_DIR": str(self.folder),
+            "GIT_WORK_TREE": str(root),
+            "GIT_INDEX_FILE": str(self.folder / PRIVATE / "index"),
+        }
+        self.environ = clean_environ(environ) | own
+        self.command = GitCommand(program, root, self.environ, seconds=60.0)
+        self._author: dict[str, str] | None = None
+
+    # ------------------------------------------------------------------ running git
+
+    def run(
+        self,
+        *arguments: str,
+        given: bytes = b"",
+        codes: Sequence[int] = (0,),
+        environ: Mapping[str, str] | None = None,
+    ) -> bytes:
+        """The output of a local command. Raises StoreError, or StoreBusy where a lock of git stands in the way."""
+        line = self.command.argv(arguments)
+        settings = [part for setting in _SETTINGS for part in ("-c", setting)]
+        try:
+            done = subprocess.run(
+                [line[0], *settings, *line[1:]],
+                cwd=self.root,
+                env={**self.environ, **(environ or {})},
+                input=given,
+                capture_output=True,
+                timeout=self.command.seconds,
+                check=False,
+                start_new_session=True,
+            )
+        except subprocess.TimeoutExpired:
+            raise StoreBusy(f"git {arguments[0]} takes too long", hint="try again") from None
+        except OSError as error:
+            raise StoreError(f"git {arguments[0]}: {error.strerror}", hint="check the disk") from error
+        if done.returncode in codes:
+            return done.stdout
+        said = printable(" ".join(done.stderr.decode("utf-8", "replace").split()), 300)
+        if "File exists" in said and ".lock" in said:
+            hint = "if no git runs there, delete that file; nothing is lost"
+            raise StoreBusy(f"a lock of git stands in the way: {named_lock(said)}", hint=hint)
+        raise StoreError(
+            f"git {arguments[0]}: {said or done.returncode}", hint=f"`git -C {self.root} fsck` looks closer"
+        )
+
+    def line(self, *arguments: str, codes: Sequence[int] = (0, 1)) -> str:
+        """One line that a command gives; empty where it says no by status 1."""
+        return os.fsdecode(self.run(*arguments, codes=codes)).strip()
+
+    @contextlib.contextmanager
+    def held(self, seconds: float) -> Iterator[None]:
+        """Hold the lock for commits. Raises StoreBusy after `seconds`, StoreError where it cannot be made."""
+        folder = self.folder / PRIVATE
+        try:
+            folder.mkdir(mode=0o700, exist_ok=True)
+            descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        except OSError as error:
+            raise StoreError(f"{folder} cannot be written: {error.strerror}", hint="check its rights") from error
+        try:
+            _wait_for(descriptor, time.monotonic() + seconds)
+            # Only who holds the lock uses this index: a lock of it was left by a git that was killed.
+            with contextlib.suppress(OSError):
+                os.unlink(folder / "index.lock")
+            yield
+        finally:
+            os.close(descriptor)
+
+    # ------------------------------------------------------------------ reading
+
+    def head(self) -> str:
+        """The commit that HEAD stands for; empty before the first."""
+        return self.line("rev-parse", "-q", "--verify", "HEAD^{commit}")
+
+    def branch(self) -> str:
+        """The branch that is checked out; empty where HEAD is detached."""
+        return self.line("symbolic-ref", "-q", "HEAD").removeprefix("refs/heads/")
+
+    def resolve(self, ref: str) -> str:
+        """The commit of a full name of a ref; empty where there is none."""
+        return self.line("rev-parse", "-q", "--verify", f"{ref}^{{commit}}")
+
+    def under_way(self) -> str:
+        """What a person has begun and not ended: `merge`, `rebase`, …; empty for nothing."""
+        return next((word for name, word in _UNDER_WAY.items() if (self.folder / name).exists()), "")
+
+    def base(self, ours: str, theirs: str) -> str:
+        """The commit that two lines of history come from; empty where they have none in common."""
+        return self.line("merge-base", ours, theirs)
+
+    def tree(self, commit: str) -> dict[str, Leaf]:
+        """All files of a commit by path. Empty for an empty name. Raises Refused for paths that no folder may hold."""
+        if not commit:
+            return {}
+        found: dict[str, Leaf] = {}
+        for row in self.run("ls-tree", "-r", "-z", "--full-tree", commit).split(b"\0"):
+            if row:
+                head, _, name = row.partition(b"\t")
+                mode, _, ident = head.decode("ascii").split()
+                found[os.fsdecode(name)] = Leaf(mode, ident)
+        if bad := next((path for path in found if not is_safe(path)), None):
+            raise Refused(f"a commit holds a file named `{printable(bad, 80)}`", hint="no folder may hold that name")
+        return found
+
+    def read(self, leaf: Leaf) -> bytes:
+        """The bytes of a file of a tree."""
+        return self.run("cat-file", "blob", leaf.id)
+
+    def untracked(self, commit: str) -> list[str]:
+        """Files in the folder that a commit does not have, without those that `.gitignore` names."""
+        self._read_tree(commit)
+        excludes = [f"--exclude={name}" for name in UNSEEN]
+        names = self.run("ls-files", "-z", "--others", "--exclude-standard", *excludes).split(b"\0")
+        # A folder with a repository of its own ends with a slash.
+        return [os.fsdecode(name) for name in names if name and not name.endswith(b"/")]
+
+    def on_disk(self, path: str) -> bytes | None:
+        """The bytes of a file in the folder; None where there is none, or none that is committed (a link, too long)."""
+        place = self.root / path
+        try:
+            if not is_safe(path) or os.path.realpath(place.parent) != os.path.join(
+                os.path.realpath(self.root), *path.split("/")[:-1]
+            ):
+                return None
+            descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except (OSError, ValueError):
+            return None
+        with os.fdopen(descriptor, "rb") as file:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode) or status.st_size > MOST_BYTES:
+                return None
+            return file.read(MOST_BYTES)
+
+    def id_of(self, content: bytes, like: str) -> str:
+        """The id that git gives these bytes, in the kind of hash that the id `like` is of."""
+        kind = "sha256" if len(like) == 64 else "sha1"
+        return hashlib.new(kind, b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+
+    # ------------------------------------------------------------------ writing
+
+    def store(self, content: bytes) -> str:
+        """Keep bytes. Their id."""
+        return os.fsdecode(self.run("hash-object", "-w", "--no-filters", "--stdin", given=content)).strip()
+
+    def changes(self, commit: str, paths: Iterable[str] | None = None) -> dict[str, Leaf | None]:
+        """What differs from a commit in the folder, with the bytes kept already; None for what is gone.
+
+        Without `paths` everything is looked at.
+        """
+        tree = self.tree(commit)
+        wanted = dict.fromkeys((*tree, *self.untracked(commit)) if paths is None else paths)
+        found: dict[str, Leaf | None] = {}
+        for path in wanted:
+            leaf = tree.get(path)
+            if (leaf and not leaf.regular) or not is_safe(path):
+                continue
+            content = self.on_disk(path)
+            if content is None:
+                # Only what is really gone: not what is a link now, cannot be read or has become too long.
+                if leaf and not os.path.lexists(self.root / path):
+                    found[path] = None
+            elif leaf is None or self.id_of(content, leaf.id) != leaf.id:
+                found[path] = Leaf(leaf.mode if leaf else "100644", self.store(content))
+        return found
+
+    def commit(self, changes: Mapping[str, Leaf | None], message: str, parents: Sequence[str], *, base: str) -> str:
+        """A commit of the files of the commit `base` with changes. Nothing points to it yet. Empty for no change."""
+        self._read_tree(base)
+        self.run("update-index", "--replace", "-z", "--index-info", given=self._index_rows(changes, base))
+        tree = self.line("write-tree")
+        if len(parents) < 2 and base and tree == self.line("rev-parse", f"{base}^{{tree}}"):
+            return ""
+        line = [part for parent in parents for part in ("-p", parent)]
+        given = message.encode("utf-8", "replace")
+        made = self.run("commit-tree", tree, *line, "-F", "-", given=given, environ=self._signed())
+        return os.fsdecode(made).strip()
+
+    def move_head(self, new: str, old: str, message: str, changes: Mapping[str, Leaf | None]) -> None:
+        """Let HEAD's branch point to a commit, if it still points to `old`. Raises StoreBusy where it does not."""
+        nothing = "0" * len(new)
+        try:
+            self.run("update-ref", "-m", printable(f"clew: {message}", 120), "HEAD", new, old or nothing)
+        except StoreBusy:
+            raise
+        except StoreError as error:
+            if self.head() != old:
+                raise StoreBusy("another git has committed meanwhile", hint="try again") from error
+            raise
+        self._follow(changes, new)
+
+    def _follow(self, changes: Mapping[str, Leaf | None], commit: str) -> None:
+        """Bring the index that people use along. Where it is locked, `git status` shows more than there is."""
+        index = self.folder / "index"
+        theirs = {"GIT_INDEX_FILE": str(index)}
+        with contextlib.suppress(StoreError):
+            if index.exists():
+                rows = self._index_rows(changes, commit)
+                self.run("update-index", "--replace", "-z", "--index-info", given=rows, environ=theirs)
+            else:
+                self.run("read-tree", commit, environ=theirs)
+
+    def _read_tree(self, commit: str) -> None:
+        self.run("read-tree", *([commit] if commit else ["--empty"]))
+
+    def _index_rows(self, changes: Mapping[str, Leaf | None], like: str) -> bytes:
+        nothing = "0" * (len(like) or 40)
+        gone = [f"0 {nothing}\t{path}" for path, leaf in changes.items() if leaf is None]
+        kept = [f"{leaf.mode} {leaf.id}\t{path}" for path, leaf in changes.items() if leaf is not None]
+        return b"".join(os.fsencode(row) + b"\0" for row in (*gone, *kept))
+
+    def _signed(self) -> dict[str, str]:
+        """Who commits: the user of git's configuration, else Clew."""
+        if self._author is None:
+            name, mail = self.line("config", "--get", "user.name"), self.line("config", "--get", "user.email")
+            known = (name, mail) if name and mail else ("Clew", "clew@localhost")
+            self._author = {
+                f"GIT_{role}_{part}": value
+                for role in ("AUTHOR", "COMMITTER")
+                for part, value in zip(("NAME", "EMAIL"), known, strict=True)
+            }
+        return self._author
+
+    def _demand_own(self) -> None:
+        try:
+            status = os.lstat(self.folder)
+        except OSError as error:
+            raise NotFound("the memory root is no git repository", hint="`clew sync init` makes it one") from error
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
+            raise Refused(f"`{self.folder}` is no folder of your own", hint="move it away, then `clew sync init`")
+
+
+def is_safe(path: str) -> bool:
+    """Whether a path of a tree stays below the folder and out of its repository."""
+    parts = path.split("/")
+    return "\0" not in path and not any(
+        part in ("", ".", "..") or part.lower().rstrip(". ") in (".git", "git~1") for part in parts
+    )
+
+
+def _wait_for(descriptor: int, deadline: float) -> None:
+    delay = 0.002
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                raise StoreBusy("another process is committing to this memory", hint="try again") from None
+        time.sleep(delay)
+        delay = min(delay * 1.5, 0.05)
+
+
+def named_lock(said: str) -> str:
+    """The file that a message of git puts in quotes first."""
+    start = said.find("'")
+    return said[start + 1 : said.find("'", start + 1)] if start >= 0 else said

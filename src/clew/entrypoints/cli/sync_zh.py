@@ -1,0 +1,153 @@
+"""Chinese wording of what is said about the memory as a repository, and about the audit trail."""
+
+# ruff: noqa: E501 - a form and its wording stand side by side
+
+from __future__ import annotations
+
+SYNC: dict[str, str] = {
+    # -- git
+    "git is not installed": "没有安装 git",
+    "install git; memory works without it": "请安装 git；没有它记忆也能使用",
+    "git {} takes too long": "git {} 耗时过长",
+    "check the disk": "请检查磁盘",
+    "a lock of git stands in the way: {}": "git 的锁文件挡住了：{}",
+    "if no git runs there, delete that file; nothing is lost": "如果那里没有 git 在运行，请删除该文件；不会丢失任何内容",
+    "`git -C {} fsck` looks closer": "用 `git -C {} fsck` 进一步检查",
+    "{} cannot be written: {}": "无法写入 {}：{}",
+    "{} cannot be made: {}": "无法创建 {}：{}",
+    "check its rights": "请检查其权限",
+    "a commit holds a file named `{}`": "某个提交含有名为 `{}` 的文件",
+    "no folder may hold that name": "目录中不能有这个名称",
+    "another git has committed meanwhile": "其间另一个 git 做了提交",
+    "the memory root is no git repository": "记忆目录不是 git 仓库",
+    "`clew sync init` makes it one": "`clew sync init` 会把它变成仓库",
+    "`{}` is no folder of your own": "`{}` 不是你自己的目录",
+    "move it away, then `clew sync init`": "把它移走，然后运行 `clew sync init`",
+    "another process is committing to this memory": "另一个进程正在提交此记忆",
+    "a {} is under way in the memory root": "记忆目录中有未完成的 {}",
+    "finish it: `git -C {} status`": "请先完成它：`git -C {} status`",
+    "the repository cannot be written: {}": "无法写入仓库：{}",
+    # -- the remote
+    "the memory has no remote": "记忆没有远程仓库",
+    "`clew sync init --remote URL` names one": "用 `clew sync init --remote URL` 指定一个",
+    "nothing came from the remote for {} s": "远程仓库 {} 秒内没有任何响应",
+    "everything is kept here; try again": "内容都保存在本地；请重试",
+    "everything is kept here; try again when it can be reached": "内容都保存在本地；待可以连接时再试",
+    "`{}` is no address of a repository": "`{}` 不是仓库地址",
+    "such as git@example.org:me/memory.git": "例如 git@example.org:me/memory.git",
+    "an address with a password is not kept": "不会保存带密码的地址",
+    "let a credential helper of git keep it": "请用 git 的凭据助手保存密码",
+    "{} takes no push to this branch": "{} 不接受推送到此分支",
+    "look at the rules of that repository": "请查看该仓库的规则",
+    "{} lets nobody in without credentials": "{} 需要凭据才能访问",
+    "`git ls-remote {}` must work by itself": "`git ls-remote {}` 必须能独立运行成功",
+    "{} is a host that ssh does not know": "ssh 不认识主机 {}",
+    "connect to it once by ssh, and look at its key": "请先用 ssh 连接一次，并核对其密钥",
+    "{} cannot be reached": "无法连接 {}",
+    "there is no repository at {}": "{} 处没有仓库",
+    "make an empty one there, or correct the address": "请在那里新建空仓库，或更正地址",
+    # -- sync
+    "the memory has another remote already": "记忆已有另一个远程仓库",
+    "`git -C {} remote set-url {} URL` changes it": "用 `git -C {} remote set-url {} URL` 更改",
+    "the memory root is on no branch": "记忆目录不在任何分支上",
+    "`git -C {} switch main` goes back to one": "用 `git -C {} switch main` 回到分支",
+    "others push to the remote all the time": "其他机器一直在向远程仓库推送",
+    "the remote is no memory: it holds `{}`": "远程仓库不是记忆：其中有 `{}`",
+    "name an empty repository, or a memory": "请指定空仓库或记忆仓库",
+    "the remote has a history of its own": "远程仓库有自己的历史",
+    "`clew sync --join` brings both together; nothing is lost": "`clew sync --join` 会合并两者；不会丢失任何内容",
+    "`{}` stands in the way of a sync": "`{}` 妨碍同步",
+    "move it away, or commit it first": "请将它移走，或先提交",
+    "`{}` cannot be deleted: {}": "无法删除 `{}`：{}",
+    "`{}` lies behind a link": "`{}` 位于链接之后",
+    "put the folder itself there": "请把目录本身放在那里",
+    "`--take ours`, `--take theirs`, or a file": "用 `--take ours`、`--take theirs` 或一个文件",
+    "the document has changed meanwhile": "文档其间有变化",
+    "look at it again: `clew sync --show`": "请再看一遍：`clew sync --show`",
+    "`{}` has no conflict": "`{}` 没有冲突",
+    "`clew sync --show` lists them": "`clew sync --show` 会列出冲突",
+    "`{}` has {} other versions": "`{}` 有 {} 个其他版本",
+    "name one: {}": "请指明一个：{}",
+    "`{}` is not UTF-8": "`{}` 不是 UTF-8",
+    "--show and --resolve exclude each other": "--show 与 --resolve 不能同时使用",
+    "--resolve and --take belong together": "--resolve 与 --take 必须同时使用",
+    "give one of them": "请只给出其中一个",
+    # -- audit
+    "--workspace and --all exclude each other": "--workspace 与 --all 不能同时使用",
+    "`{}` is no time": "`{}` 不是时间",
+    "write `2d`, `12h`, `30m`, `3w` or a date such as `2026-03-01`": "请写作 `2d`、`12h`、`30m`、`3w` 或日期，如 `2026-03-01`",
+}
+"""English form to Chinese form."""
+
+SYNC_TEXTS: dict[str, tuple[str, str]] = {
+    "audit.nothing": ("no entry", "没有条目"),
+    "audit.nothing-here": (
+        "no entry for this workspace: `clew audit --all` looks at all of them",
+        "此工作区没有条目：`clew audit --all` 查看全部工作区",
+    ),
+    "audit.limit": ("the newest {}: `--limit 0` shows all", "仅最新 {} 条：`--limit 0` 显示全部"),
+    "audit.damaged": ("{} lines are damaged and were left out", "{} 行已损坏，未显示"),
+    "audit.newer": (
+        "a newer Clew wrote some of it; what is not understood is left out",
+        "其中一部分由更新版本的 Clew 写入；无法理解的内容未显示",
+    ),
+    "audit.unread": ("{} cannot be read", "无法读取 {}"),
+    "sync.new": ("{} is a git repository now", "{} 现在是 git 仓库"),
+    "sync.known": ("{} is a git repository already", "{} 已经是 git 仓库"),
+    "sync.next": ("`clew sync` exchanges with the remote", "用 `clew sync` 与远程仓库同步"),
+    "sync.local": (
+        "each write is a commit from now on; `clew sync init --remote URL` names a remote",
+        "此后每次写入都会提交；用 `clew sync init --remote URL` 指定远程仓库",
+    ),
+    "sync.done": (
+        "commits fetched: {}, files changed: {}, commits pushed: {}",
+        "获取提交：{}，更新文件：{}，推送提交：{}",
+    ),
+    "sync.by-hand": ("changed by hand, and committed first: {}", "人手动修改并已先行提交的文件：{}"),
+    "sync.kept": (
+        "deleted on one side and changed on the other, so it stays: {}",
+        "一侧删除、另一侧修改，因此保留：{}",
+    ),
+    "sync.skipped": (
+        "a link or a repository, kept in the history but not written here: {}",
+        "链接或仓库，保留在历史中但未写到此处：{}",
+    ),
+    "sync.conflicts": (
+        "documents with two versions: {}; the local text stays in place:",
+        "有两个版本的文档：{}；本地文本保持不动：",
+    ),
+    "sync.finish": (
+        "look at them with `clew sync --show`, end one with `clew sync --resolve {} --take ours|theirs|FILE`",
+        "用 `clew sync --show` 查看，用 `clew sync --resolve {} --take ours|theirs|FILE` 解决",
+    ),
+    "sync.resolved": ("resolved: {}", "已解决：{}"),
+    "sync.open": ("conflicts still open: {} (`clew sync --show`)", "未解决的冲突：{}（`clew sync --show`）"),
+    "sync.none": ("no conflict is open", "没有未解决的冲突"),
+}
+"""Id to (English, Chinese), for `texts`."""
+
+SYNC_HELP: dict[str, str] = {
+    "Show what memory did and did not do, and why.": "显示记忆做了什么、没做什么及其原因。",
+    "Show what memory did and did not do, and why, newest first.": "显示记忆做了什么、没做什么及其原因，最新的在前。",
+    "Every search, hint, miss, write, removed secret and exclusion leaves a line. Times are UTC. The trail lies in the data folder and never leaves this machine.": "每次检索、提示、未命中、写入、移除机密和排除都会留下一行。时间为 UTC。记录存放在数据目录中，绝不离开本机。",
+    "Only entries of this kind. Repeatable.": "只列出这一类条目。可重复。",
+    "Only what was looked for and not found.": "只列出查找而未找到的。",
+    "From this time on: `2d`, `12h` or a date, in UTC.": "从此时起：`2d`、`12h` 或日期（UTC）。",
+    "Up to this time.": "到此时为止。",
+    "Only entries with this text in a reference, query or reason.": "只列出引用、查询或原因中含有此文本的条目。",
+    "Entries of another workspace, by its id.": "另一工作区的条目，按其编号。",
+    "Entries of all workspaces.": "全部工作区的条目。",
+    "How many entries, 0 for all.": "条目数，0 为全部。",
+    "One JSON array on stdout.": "在 stdout 输出一个 JSON 数组。",
+    "Exchange memory with its remote.": "与远程仓库同步记忆。",
+    "Exchange memory with its remote: commit, fetch, merge, push.": "与远程仓库同步记忆：提交、获取、合并、推送。",
+    "Nothing that was committed is lost, and no history is rewritten. Where both sides changed the same lines, the local text stays and the other one lies beside it as NAME.conflict-HASH.md until you decide. Credentials are git's own.": "已提交的内容不会丢失，历史不会被改写。双方改了相同的行时，本地文本保持不动，另一份以 NAME.conflict-HASH.md 放在旁边，由你决定。凭据由 git 自行管理。",
+    "Also where the remote has a history of its own: bring both together.": "远程仓库有自己的历史时也合并两者。",
+    "Show the conflicts that are open, both versions side by side.": "并排显示未解决冲突的两个版本。",
+    "End the conflict of a document: its path, or its id.": "解决一个文档的冲突：给出其路径或 id。",
+    "With --resolve: `ours`, `theirs`, or a file with the text.": "与 --resolve 同用：`ours`、`theirs` 或含有文本的文件。",
+    "Make the memory root a git repository: from then on each write is a commit.": "把记忆目录变成 git 仓库：此后每次写入都是一个提交。",
+    "Nothing goes over the network; `clew sync` does that. Done again, it only names a remote that is not named yet.": "不访问网络，那由 `clew sync` 完成。再次运行只会指定尚未指定的远程仓库。",
+    "The repository to exchange with, as git names it.": "要同步的仓库，写法同 git。",
+}
+"""English paragraph to Chinese, for `help_zh`."""

@@ -1,0 +1,400 @@
+"""Bring the memory root and its remote together: commit, fetch, merge, push. Nothing that was committed is ever lost.
+
+The merge is made by paths and by `core.memory.merge`, without git's own: where both sides changed a document in a way
+that no rule settles, the local text stays and the other one is put beside it as `NAME.conflict-HASH.md`. What one
+side deleted and the other changed stays. Both histories are parents of the merge, and none is rewritten.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import os
+import random
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Literal
+
+from clew.adapters.memory_git import MemoryGit
+from clew.adapters.memory_remote import REMOTE, MemoryRemote, check_url
+from clew.adapters.memory_repository import PRIVATE, UNSEEN, Leaf, MemoryRepository
+from clew.core.text.frontmatter import parse
+from clew.core.text.printable import printable
+from clew.errors import Conflict, NotFound, Refused, StoreBusy, StoreError, UsageError
+from clew.services.sync_merge import document_of, merge_trees
+from clew.stores.durable import locked, make_folder, put
+
+BY_HAND: Final = "Edited by hand"
+"""Message of the commit of what was changed without Clew."""
+_IGNORED: Final = "# What is never committed: locks, and what is being written.\n" + "".join(
+    f"{name}\n" for name in UNSEEN
+)
+_MEMORY_NAMES: Final = re.compile(r"user|workspaces|\.git(?:ignore|attributes)|README.*|LICENSE.*", re.IGNORECASE)
+"""What stands at the top of a memory; a history of its own with anything else in it is no memory."""
+_TRIES: Final = 6
+_LOCK_SECONDS: Final = 30.0
+_DOCUMENT_SECONDS: Final = 10.0
+
+Take = Literal["ours", "theirs"]
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """The other side's version of a document, beside it."""
+
+    path: str
+    """The document, below the memory root."""
+    copy: str
+    """The file with the other side's text."""
+
+
+@dataclass(slots=True)
+class Synced:
+    """What a sync did."""
+
+    by_hand: int = 0
+    """Files changed without Clew, committed first."""
+    fetched: int = 0
+    """Commits that came from the remote."""
+    pushed: int = 0
+    """Commits that went to the remote."""
+    changed: list[str] = field(default_factory=list[str])
+    """Paths that are different now on this machine."""
+    kept: list[str] = field(default_factory=list[str])
+    """Paths that one side deleted and the other changed: they stay."""
+    conflicts: list[Copy] = field(default_factory=list[Copy])
+    """Conflicts that are open, those of earlier syncs as well."""
+    skipped: list[str] = field(default_factory=list[str])
+    """Links and repositories of the remote that are not written to this folder."""
+    commit: str = ""
+    """HEAD now."""
+
+
+# ---------------------------------------------------------------------- beginning
+
+
+def begin(git: MemoryGit, url: str = "") -> bool:
+    """Make the memory root a repository, with all that is there in its first commit; name its remote. False if it was.
+
+    Raises NotFound without git, Refused for an address, Conflict where another remote is named already.
+    """
+    address = check_url(url) if url else ""
+    new = not git.there
+    if new:
+        make_folder(git.root)
+        _init(git)
+    repository = git.repository()
+    remote = MemoryRemote(repository)
+    if address and remote.url and remote.url != address:
+        raise Conflict(
+            "the memory has another remote already", hint=f"`git -C {git.root} remote set-url {REMOTE} URL` changes it"
+        )
+    if address and not remote.url:
+        repository.run("remote", "add", REMOTE, address)
+    if new:
+        ignored = git.root / ".gitignore"
+        if not ignored.exists():
+            put(ignored, _IGNORED.encode(), mode=0o600, new=True, before=lambda: None, shown=".gitignore")
+        with repository.held(_LOCK_SECONDS):
+            _commit_all(git, repository, "Begin")
+    return new
+
+
+def _init(git: MemoryGit) -> None:
+    """An empty repository without hooks and templates, whose branch is `main`."""
+    folder = git.root / ".git"
+    try:
+        folder.mkdir(mode=0o700)
+        repository = git.repository()
+        repository.run("init", "-q", "--template=")
+        repository.run("symbolic-ref", "HEAD", "refs/heads/main")
+        (folder / "info").mkdir(exist_ok=True)
+    except (OSError, StoreError, NotFound) as error:
+        # Without a repository in it, the folder would only be in the way.
+        with contextlib.suppress(OSError):
+            (folder / PRIVATE).rmdir()
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+        if isinstance(error, OSError):
+            raise StoreError(f"{folder} cannot be made: {error.strerror}", hint="check its rights") from error
+        raise
+
+
+# ---------------------------------------------------------------------- exchanging
+
+
+def synchronise(git: MemoryGit, *, join: bool = False, wait: Callable[[float], None] = time.sleep) -> Synced:
+    """Commit what is there, fetch, merge and push. With `join`, also a remote with a history of its own.
+
+    Raises NotFound (no git, no repository, no such remote), ConfigError (no remote), Refused (rights, a detached HEAD,
+    another history), StoreBusy (something under way, network, other committers), StoreError.
+    """
+    repository = git.repository()
+    branch = repository.branch()
+    if not branch:
+        raise Refused("the memory root is on no branch", hint=f"`git -C {git.root} switch main` goes back to one")
+    remote = MemoryRemote(repository)
+    done = Synced()
+    # First of all what is here: should the remote not answer, it is in the history all the same.
+    with repository.held(_LOCK_SECONDS):
+        done.commit, done.by_hand = _commit_all(git, repository, BY_HAND)
+    for tries in range(_TRIES):
+        if tries:
+            wait(random.uniform(0.5, 1.0) * 0.2 * 2**tries)
+        there, theirs = remote.fetch(branch)
+        with repository.held(_LOCK_SECONDS):
+            done.commit = _joined(git, repository, theirs, done, join=join)
+        ahead = _count(repository, theirs, done.commit)
+        if not ahead or remote.push(done.commit, there):
+            done.pushed = ahead
+            break
+    else:
+        raise StoreBusy("others push to the remote all the time", hint="everything is kept here; try again")
+    with contextlib.suppress(StoreError):
+        repository.run("-c", "gc.auto=6700", "gc", "--auto", "--quiet")
+    done.conflicts = conflicts(git.root)
+    return done
+
+
+def _commit_all(git: MemoryGit, repository: MemoryRepository, message: str) -> tuple[str, int]:
+    """Commit what Clew wrote, then what people changed. HEAD then, and the number of files of people."""
+    head = git.settle_within(repository)
+    changes = repository.changes(head)
+    if not changes:
+        return head, 0
+    made = repository.commit(changes, message + "\n", [head] if head else [], base=head)
+    if made:
+        repository.move_head(made, head, message, changes)
+    return made or head, len(changes)
+
+
+def _joined(git: MemoryGit, repository: MemoryRepository, theirs: str, done: Synced, *, join: bool) -> str:
+    """Merge a commit of the remote into HEAD and the folder. The commit that HEAD is then."""
+    for tries in range(_TRIES):
+        ours, by_hand = _commit_all(git, repository, BY_HAND)
+        done.by_hand += 0 if tries else by_hand
+        if not theirs or theirs == ours:
+            return ours
+        base = repository.base(ours, theirs) if ours else ""
+        if base == theirs:
+            return ours
+        if ours and not base:
+            _demand_memory(repository, theirs, join)
+        before, other = repository.tree(ours), repository.tree(theirs)
+        merge = merge_trees(repository, repository.tree(base), before, other, theirs)
+        if base == ours:
+            made = theirs
+        else:
+            message = f"Merge what others wrote\n\nFrom {theirs}.\n"
+            made = repository.commit(merge.changes, message, [ours, theirs], base=ours)
+        try:
+            # The folder first: should the process die in between, the next sync finds both sides to be alike.
+            _write_out(git.root, repository, merge.changes, before, done)
+            repository.move_head(made, ours, "merge", merge.changes)
+        except (Conflict, StoreBusy):
+            # Somebody wrote meanwhile. It is committed, then all is merged again.
+            if tries == _TRIES - 1:
+                raise
+            continue
+        done.fetched += _count(repository, ours, theirs)
+        done.kept += merge.kept
+        return made
+    raise AssertionError
+
+
+def _demand_memory(repository: MemoryRepository, theirs: str, join: bool) -> None:
+    """Raise Refused before two histories that know nothing of each other become one."""
+    foreign = sorted({path.split("/")[0] for path in repository.tree(theirs)})
+    if strange := next((name for name in foreign if not _MEMORY_NAMES.fullmatch(name)), None):
+        raise Refused(
+            f"the remote is no memory: it holds `{printable(strange, 60)}`",
+            hint="name an empty repository, or a memory",
+        )
+    if not join:
+        raise Refused(
+            "the remote has a history of its own", hint="`clew sync --join` brings both together; nothing is lost"
+        )
+
+
+def _count(repository: MemoryRepository, old: str, new: str) -> int:
+    """Commits that `new` has and `old` has not."""
+    return int(repository.line("rev-list", "--count", new, *([f"^{old}"] if old else []))) if new else 0
+
+
+# ---------------------------------------------------------------------- the folder
+
+
+def _write_out(
+    root: Path,
+    repository: MemoryRepository,
+    changes: Mapping[str, Leaf | None],
+    before: Mapping[str, Leaf],
+    done: Synced,
+) -> None:
+    """Bring the folder to what the merge says. Raises Conflict where a file is not as it was committed."""
+    # What goes may make room for a folder of its name.
+    for path, leaf in sorted(changes.items(), key=lambda item: item[1] is not None):
+        was = before.get(path)
+        if (leaf and not leaf.regular) or (was and not was.regular):
+            done.skipped.append(path)
+            continue
+        content = repository.read(leaf) if leaf else None
+        with locked(_lock_folder(root, path), _DOCUMENT_SECONDS):
+            if _change_file(root, repository, path, was, content) and path not in done.changed:
+                done.changed.append(path)
+
+
+def _change_file(root: Path, repository: MemoryRepository, path: str, was: Leaf | None, content: bytes | None) -> bool:
+    """Whether a file had to be changed. Nothing is, where it is neither what was committed nor what is wanted."""
+    place = root / path
+    if content is not None and os.path.isdir(place) and not os.path.islink(place):
+        # Its files are gone; what remains, if anything, stands in the way.
+        with contextlib.suppress(OSError):
+            os.rmdir(place)
+    there = os.path.lexists(place)
+    if there and content is not None and repository.on_disk(path) == content:
+        return False
+
+    def unchanged() -> None:
+        now = repository.on_disk(path)
+        if was is None:
+            same = not os.path.lexists(place)
+        else:
+            same = now is not None and repository.id_of(now, was.id) == was.id
+        if not same:
+            raise Conflict(f"`{printable(path)}` stands in the way of a sync", hint="move it away, or commit it first")
+
+    if content is None:
+        if not there:
+            return False
+        unchanged()
+        try:
+            os.unlink(place)
+        except OSError as error:
+            raise StoreError(
+                f"`{printable(path)}` cannot be deleted: {error.strerror}", hint="check its rights"
+            ) from error
+        return True
+    real = os.path.join(os.path.realpath(root), *path.split("/")[:-1])
+    if os.path.realpath(place.parent) != real:
+        raise Conflict(f"`{printable(path)}` lies behind a link", hint="put the folder itself there")
+    make_folder(place.parent)
+    mode = 0o600
+    with contextlib.suppress(OSError):
+        mode = os.lstat(place).st_mode & 0o777
+    try:
+        put(place, content, mode=mode, new=not there, before=unchanged, shown=printable(path))
+    except FileExistsError:
+        raise Conflict(
+            f"`{printable(path)}` stands in the way of a sync", hint="move it away, or commit it first"
+        ) from None
+    return True
+
+
+def _lock_folder(root: Path, path: str) -> Path:
+    """The folder whose lock the documents take for a path; the root for files of no document."""
+    parts = path.split("/")
+    depth = {"user": 1, "workspaces": 2}.get(parts[0], 0)
+    return Path(os.path.realpath(root), *parts[:depth][: len(parts) - 1])
+
+
+# ---------------------------------------------------------------------- conflicts
+
+
+def conflicts(root: Path) -> list[Copy]:
+    """The conflicts that are open: each copy with its document, by path."""
+    found: list[Copy] = []
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        inside = os.path.relpath(folder, root)
+        for name in sorted(names):
+            path = name if inside == "." else f"{inside}/{name}".replace(os.sep, "/")
+            if document := document_of(path):
+                found.append(Copy(document, path))
+    return found
+
+
+def texts(root: Path, copy: Copy) -> tuple[str, str]:
+    """The local text of a document and that of the other side; a document that is gone is empty."""
+    return _text(root / copy.path), _text(root / copy.copy)
+
+
+def resolve(git: MemoryGit, ref: str, take: str, *, redact: Callable[[str], str], cwd: Path) -> tuple[Copy, str]:
+    """End a conflict: the document gets our text, theirs, or that of a file; the copy goes. The copy, and the commit.
+
+    `ref` is a path of the document or the copy, below the memory root, or an id. Everything stays in the history.
+    Raises NotFound, UsageError where several copies are meant, Refused, StoreBusy, StoreError.
+    """
+    repository = git.repository()
+    copy = _named(git.root, ref)
+    ours, theirs = texts(git.root, copy)
+    if take == "ours":
+        text = ours
+    elif take == "theirs":
+        text = theirs
+    else:
+        place = cwd / take
+        if not place.is_file():
+            raise NotFound(f"There is no file `{printable(take)}`", hint="`--take ours`, `--take theirs`, or a file")
+        text = redact(_text(place))
+    with repository.held(_LOCK_SECONDS):
+        # Both versions are in the history before one of them goes.
+        _commit_all(git, repository, BY_HAND)
+        with locked(_lock_folder(git.root, copy.path), _DOCUMENT_SECONDS):
+            if texts(git.root, copy) != (ours, theirs):
+                raise Conflict("the document has changed meanwhile", hint="look at it again: `clew sync --show`")
+            if text != ours:
+                place = git.root / copy.path
+                there = place.exists()
+                mode = place.stat().st_mode & 0o777 if there else 0o600
+                put(place, text.encode(), mode=mode, new=not there, before=lambda: None, shown=copy.path)
+            _change_file(git.root, repository, copy.copy, repository.tree(repository.head()).get(copy.copy), None)
+        head = repository.head()
+        changes = repository.changes(head, (copy.path, copy.copy))
+        message = f"Resolve {printable(copy.path, 120)}: take {take if take in ('ours', 'theirs') else 'another text'}"
+        made = repository.commit(changes, message + "\n", [head], base=head)
+        if made:
+            repository.move_head(made, head, message, changes)
+    return copy, made or head
+
+
+def _named(root: Path, ref: str) -> Copy:
+    wanted = ref.strip().removeprefix("clew://memory/").partition("#")[0]
+    with contextlib.suppress(ValueError):
+        if os.path.isabs(wanted):
+            wanted = Path(wanted).relative_to(root).as_posix()
+    found = conflicts(root)
+    named = [one for one in found if wanted in (one.copy, one.path)]
+    if not named:
+        named = [one for one in found if any(parse(text).values.get("id") == wanted for text in texts(root, one))]
+    if not named:
+        raise NotFound(f"`{printable(ref, 120)}` has no conflict", hint="`clew sync --show` lists them")
+    if len(named) > 1:
+        raise UsageError(f"`{printable(ref, 120)}` has {len(named)} other versions", hint=f"name one: {named[0].copy}")
+    return named[0]
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        raise StoreError(
+            f"`{printable(str(path))}` cannot be read: {error.strerror}", hint="check its rights"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise Refused(f"`{printable(str(path))}` is not UTF-8", hint="save it as UTF-8") from error
+
+
+def lines_beside(ours: str, theirs: str) -> Iterator[tuple[str, str, bool]]:
+    """Two texts line by line, those that belong together side by side, and whether they differ."""
+    mine, other = ours.splitlines(), theirs.splitlines()
+    for kind, start, end, first, last in difflib.SequenceMatcher(None, mine, other, autojunk=False).get_opcodes():
+        for at in range(max(end - start, last - first)):
+            left = mine[start + at] if start + at < end else ""
+            right = other[first + at] if first + at < last else ""
+            yield left, right, kind != "equal"
