@@ -163,7 +163,8 @@ TOO_GENERAL = {"{}: {}", "`{}`: {}", "git {}: {}", "{}; {}", "{}{}", "{}"}
 COMMAND = re.compile(r"^(pip install --force|rm -r|`clew|clew |curl|--min|… \|)")
 """A hint that is something to type."""
 TOLD = {
-    "NoRepository": slice(1, 2), "Finding": slice(2, 5), "ModelStatus": slice(2, 3), "Problem": slice(1, 3), "_wrong": slice(1, 2),
+    "NoRepository": slice(1, 2), "Finding": slice(2, 5),
+    "ModelStatus": slice(2, 3), "Problem": slice(1, 3), "_wrong": slice(1, 2),
 }  # fmt: skip
 """What else is shown: the constructor, and which of its arguments."""
 
