@@ -12,19 +12,28 @@ from clew.core.text.redact_values import harmless, identifier, is_hex, long_phra
 
 Found = tuple[int, int, str]
 
-_BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----|---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----")
-_END = re.compile(r"-----END (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----|---- END SSH2 ENCRYPTED PRIVATE KEY ----")
-_BODY = re.compile(r"(?:[A-Za-z0-9+/=]|\\{1,3}[nr]|[\s>|│+#*\"'-](?=[\s\w>|│+#*\"'/=\\-])|[A-Z][A-Za-z-]{2,20}: [^\n]{0,80}(?=\n))*")
+_BEGIN = re.compile(
+    r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----|---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----"
+)
+_END = re.compile(
+    r"-----END (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----|---- END SSH2 ENCRYPTED PRIVATE KEY ----"
+)
+_BODY = re.compile(
+    r"(?:[A-Za-z0-9+/=]|\\{1,3}[nr]|[\s>|│+#*\"'-](?=[\s\w>|│+#*\"'/=\\-])|[A-Z][A-Za-z-]{2,20}: [^\n]{0,80}(?=\n))*"
+)
 _INSIDE = re.compile(r"(?:\\{1,3}[nr]|[\s>|│+#\"'-])*")
-_TAIL_LINES = re.compile(r"(?:(?:^|\n|\\n)[ \t>|│+#\"'-]{0,20}[A-Za-z0-9+/=]{16,80}[ \t\"'\r]{0,8}){1,200}(?:\n|\\n)?[ \t>|│+#-]{0,20}\Z")
+_TAIL_LINES = re.compile(
+    r"(?:(?:^|\n|\\n)[ \t>|│+#\"'-]{0,20}[A-Za-z0-9+/=]{16,80}[ \t\"'\r]{0,8}){1,200}(?:\n|\\n)?[ \t>|│+#-]{0,20}\Z"
+)
 _LONGEST = 64_000
 
 
 def private_keys(text: str) -> Iterator[Found]:
     """The bodies of private keys, also without an end, also without a beginning."""
     place = 0
-    for begin in _BEGIN.finditer(text):
-        if begin.start() < place:
+    for at in _marks(text, "BEGIN "):
+        begin = _BEGIN.match(text, at)
+        if begin is None or at < place:
             continue
         end = _END.search(text, begin.end(), begin.end() + _LONGEST)
         stop = end.start() if end else _body_end(text, begin.end())
@@ -36,10 +45,22 @@ def private_keys(text: str) -> Iterator[Found]:
         stop -= len(kept[0]) if kept else 0
         if re.search(r"[A-Za-z0-9+/]{8}", text[start:stop]) and not harmless(text[start:stop]):
             yield start, stop, "private-key"
-    for end in _END.finditer(text, place):
+    for at in _marks(text, "END "):
+        end = _END.match(text, at)
+        if end is None or at < place:
+            continue
         body = _TAIL_LINES.search(text, max(0, end.start() - 8_000), end.start())
         if body is not None:
             yield body.start() + (len(body[0]) - len(body[0].lstrip())), end.start(), "private-key"
+
+
+def _marks(text: str, word: str) -> Iterator[int]:
+    """Where the dashes before a word begin that marks a key."""
+    for sign in (f"-----{word}", f"---- {word}"):
+        at = text.find(sign)
+        while at >= 0:
+            yield at
+            at = text.find(sign, at + len(sign))
 
 
 def _body_end(text: str, start: int) -> int:
@@ -49,11 +70,15 @@ def _body_end(text: str, start: int) -> int:
 
 _PUTTY = re.compile(r"Private-Lines: \d{1,3}\r?\n(?P<s>(?:[A-Za-z0-9+/=]{1,80}(?:\r?\n|\Z)){1,100})")
 _JWK = re.compile(r"\"(?:d|p|q|dp|dq|qi|k)\"\s{0,4}:\s{0,4}\"(?P<s>[A-Za-z0-9_-]{20,2000})\"")
-_SEED = re.compile(r"(?:phrase|mnemonic|seed|PHRASE|MNEMONIC|SEED|助记词)[\w:：=\"'`(是为]{0,12}(?: is| are| was)?[\s:：=\"'`(|]{0,8}(?P<s>(?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})")
-_RECOVERY = re.compile(r"(?i)(?:recovery|backup|scratch|emergency) codes?[^\n]{0,80}\n(?P<s>(?:[ \t>|-]{0,8}(?:\d\. )?[A-Za-z0-9]{4,10}(?:-[A-Za-z0-9]{4,10}){0,3}[ \t]*\n?){2,20})")
+_SEED = re.compile(
+    r"(?:phrase|mnemonic|seed|PHRASE|MNEMONIC|SEED|助记词)[\w:：=\"'`(是为]{0,12}(?: is| are| was)?[\s:：=\"'`(|]{0,8}(?P<s>(?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})"
+)
+_RECOVERY = re.compile(
+    r"(?i)(?:recovery|backup|scratch|emergency) codes?[^\n]{0,80}\n(?P<s>(?:[ \t>|-]{0,8}(?:\d\. )?[A-Za-z0-9]{4,10}(?:-[A-Za-z0-9]{4,10}){0,3}[ \t]*\n?){2,20})"
+)
 _PGPASS = re.compile(r"(?m)^[\w.*-]{1,200}:(?:\d{2,5}|\*):[\w*-]{1,60}:[\w*-]{1,60}:(?P<s>[^\s:]{3,200})\r?$")
 _GROUPS = (
-    ("private-key", "Private-Lines", _PUTTY), ("private-key", '"kty"', _JWK), ("recovery-code", "codes", _RECOVERY),
+    ("private-key", "Private-Lines", _PUTTY), ("private-key", '"kty"', _JWK), 
 )  # fmt: skip
 
 
@@ -68,10 +93,15 @@ def blocks(text: str, lower: bytes) -> Iterator[Found]:
     """All that takes several lines, by the mark that it carries."""
     if b"private key" in lower:
         yield from private_keys(text)
+    for mark in (b"recovery code", b"backup code", b"scratch code", b"emergency code"):
+        for at in _all(lower, mark):
+            match = _RECOVERY.match(text, at)
+            if match is not None and any(map(str.isdigit, match["s"])):
+                yield match.start("s"), match.start("s") + len(match["s"].rstrip()), "recovery-code"
     for kind, mark, shape in _GROUPS:
         if mark in text:
             for match in shape.finditer(text):
-                if not harmless(match["s"]) and (kind != "recovery-code" or any(map(str.isdigit, match["s"]))):
+                if not harmless(match["s"]):
                     yield match.start("s"), match.start("s") + len(match["s"].rstrip()), kind
     for mark in (b"phrase", b"mnemonic", b"seed"):
         for at in _all(lower, mark):
@@ -85,20 +115,28 @@ def blocks(text: str, lower: bytes) -> Iterator[Found]:
             match = _PGPASS.match(text, text.rfind("\n", 0, at) + 1)
             if match is not None and not harmless(match["s"]):
                 yield *match.span("s"), "password"
-    if b"secret" in lower and b"data" in lower:
-        yield from _kubernetes(text)
+    for mark in (b"kind: secret", b'"kind":"secret', b'"kind": "secret'):
+        for at in _all(lower, mark):
+            yield from _kubernetes(text, at)
     if b"insert into" in lower:
         yield from _rows(text)
 
 
 _SECRET_KIND = re.compile(r"kind\"?:[ ]?\"?Secret\b")
-_DATA = re.compile(r"(?m)^(?P<indent>[ \t]{0,20})(?:string)?[dD]ata:[ \t]*\n(?P<body>(?:(?P=indent)[ \t]+[^\n]*(?:\n|\Z))+)")
-_ENTRY = re.compile(r"(?m)^[ \t]+[\"']?(?P<name>[\w./-]{1,100})[\"']?:[ \t]*[\"']?(?P<s>[A-Za-z0-9+/=_!#%^*@.-]{4,16000})[\"']?[ \t]*(?:#.*)?$")
-_OPEN_NAMES = re.compile(r"(?i)(?:^|[._-])(?:user(?:name)?|host(?:name)?|port|namespace|database|dbname|db|name|email|url|ca\.crt|tls\.crt|cert|ca|region|endpoint|bucket)$")
+_DATA = re.compile(
+    r"(?m)^(?P<indent>[ \t]{0,20})(?:string)?[dD]ata:[ \t]*\n(?P<body>(?:(?P=indent)[ \t]+[^\n]*(?:\n|\Z))+)"
+)
+_ENTRY = re.compile(
+    r"(?m)^[ \t]+[\"']?(?P<name>[\w./-]{1,100})[\"']?:[ \t]*[\"']?(?P<s>[A-Za-z0-9+/=_!#%^*@.-]{4,16000})[\"']?[ \t]*(?:#.*)?$"
+)
+_OPEN_NAMES = re.compile(
+    r"(?i)(?:^|[._-])(?:user(?:name)?|host(?:name)?|port|namespace|database|dbname|db|name|email|url|ca\.crt|tls\.crt|cert|ca|region|endpoint|bucket)$"
+)
 
 
-def _kubernetes(text: str) -> Iterator[Found]:
-    for kind in _SECRET_KIND.finditer(text):
+def _kubernetes(text: str, at: int) -> Iterator[Found]:
+    kind = _SECRET_KIND.search(text, at, at + 30)
+    if kind is not None:
         lines = text[kind.start() : kind.start() + 64_000]
         data = _DATA.search(text, kind.start(), kind.start() + 64_000)
         before = _DATA.search(text, max(0, kind.start() - 4_000), kind.start())
@@ -110,14 +148,16 @@ def _kubernetes(text: str) -> Iterator[Found]:
                     yield *entry.span("s"), "k8s-secret"
 
 
-_INSERT = re.compile(r"(?i)insert\s+into\s+[\w.\"`\[\]]{1,100}\s*\((?P<names>[^()]{1,2000})\)\s*values\s*(?P<rows>\([^;]{1,60000})")
+_INSERT = re.compile(
+    r"(?i)insert\s+into\s+[\w.\"`\[\]]{1,100}\s*\((?P<names>[^()]{1,2000})\)\s*values\s*(?P<rows>\([^;]{1,60000})"
+)
 _ROW = re.compile(r"\((?P<cells>(?:[^()']|'(?:[^']|'')*')*)\)")
 _CELL = re.compile(r"\s*('(?:[^']|'')*'|[^,']*)\s*(?:,|$)")
 
 
 def _rows(text: str) -> Iterator[Found]:
     for insert in _INSERT.finditer(text):
-        cues = [cue_of(name.strip(" \"`[]\n\t")) for name in insert["names"].split(",")]
+        cues = [cue_of(name.strip(' "`[]\n\t')) for name in insert["names"].split(",")]
         if not any(cues):
             continue
         for row in _ROW.finditer(text, insert.start("rows"), insert.end("rows")):
@@ -138,7 +178,10 @@ def _cell(value: str, cue: Cue) -> bool:
 def tables(text: str, places: list[int]) -> Iterator[Found]:
     """Columns of a table (with `|`, commas or tabs) whose head names a secret. `places`: where a cue stands."""
     heads = [*places, *(at for word in ("密码", "口令", "密钥", "令牌") if word in text for at in _words(text, word))]
-    for at in heads:
+    done = 0
+    for at in sorted(heads):
+        if at < done:
+            continue
         begin = text.rfind("\n", max(0, at - 400), at) + 1
         if at - begin > 400:
             continue
@@ -151,10 +194,17 @@ def tables(text: str, places: list[int]) -> Iterator[Found]:
             continue
         column = line[: at - begin].count(sign)
         cell = line.split(sign)[column].strip(" `*\"'\t\r")
-        cue = Cue.PASSWORD if "密码" in cell or "口令" in cell else Cue.SECRET if _CHINESE_HEAD.search(cell) else cue_of(
-            cell.replace(" ", "_"))
+        cue = (
+            Cue.PASSWORD
+            if "密码" in cell or "口令" in cell
+            else Cue.SECRET
+            if _CHINESE_HEAD.search(cell)
+            else cue_of(cell.replace(" ", "_"))
+        )
         if cue is not None:
-            yield from _column(text, end + 1, sign, column, line.count(sign), cue is Cue.PASSWORD)
+            found = list(_column(text, end + 1, sign, column, line.count(sign), cue is Cue.PASSWORD))
+            done = max((stop for _, stop, _ in found), default=end + 1)
+            yield from found
 
 
 _CHINESE_HEAD = re.compile("密钥|令牌")
@@ -169,8 +219,10 @@ def _words(text: str, word: str) -> Iterator[int]:
 
 def _heads_only(line: str, sign: str) -> bool:
     cells = [cell.strip(" \t>*`\"'\r") for cell in line.split(sign)]
-    return len(line) < 400 and sum(bool(cell) for cell in cells) >= 2 and all(
-        len(cell) <= 30 and re.fullmatch(r"[\w \u4e00-\u9fff/()（）._-]*", cell) for cell in cells
+    return (
+        len(line) < 400
+        and sum(bool(cell) for cell in cells) >= 2
+        and all(len(cell) <= 30 and re.fullmatch(r"[\w \u4e00-\u9fff/()（）._-]*", cell) for cell in cells)
     )
 
 
@@ -189,8 +241,11 @@ def _column(text: str, place: int, sign: str, column: int, signs: int, typed: bo
         cell = text[start:stop]
         value = cell.strip(" \t*`\"'\r")
         start += cell.index(value) if value else 0
-        good = value and " " not in value and (weak(value, 5) if typed else random_like(value) or weak(value, 8)) and (
-            not identifier(value) or (typed and (any(map(str.isdigit, value)) or long_phrase(value)))
+        good = (
+            value
+            and " " not in value
+            and (weak(value, 5) if typed else random_like(value) or weak(value, 8))
+            and (not identifier(value) or (typed and (any(map(str.isdigit, value)) or long_phrase(value))))
         )
         if good and not harmless(value) and not re.fullmatch(r"[-:]+", value):
             yield start, start + len(value), "password" if typed else "secret"
@@ -221,7 +276,11 @@ def decoded(text: str, start: int, end: int) -> tuple[int, int, str] | None:
         said = raw.decode("ascii")
     except (binascii.Error, ValueError):
         return None
-    return (match.start(), match.end(), said) if said.replace("\n", "").replace("\r", "").replace("\t", "").isprintable() else None
+    return (
+        (match.start(), match.end(), said)
+        if said.replace("\n", "").replace("\r", "").replace("\t", "").isprintable()
+        else None
+    )
 
 
 def _is_password(value: str) -> bool:

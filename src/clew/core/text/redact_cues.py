@@ -30,9 +30,7 @@ _SIGN = re.compile(
       (?P<open>[\[(][ \t]{0,3}(?=["']))?
     """
 )
-_QUOTED = re.compile(
-    r"""(?x) [bBrRuUfF@$]{0,2} (?P<quote>\\{1,3}["'] | ["'`“‘「『《【] | \*\*`? | \*\*)"""
-)
+_QUOTED = re.compile(r"""(?x) [bBrRuUfF@$]{0,2} (?P<quote>\\{1,3}["'] | ["'`“‘「『《【] | \*\*`? | \*\*)""")
 _PLAIN_LINE = re.compile(r"[^\s\"'`<>]{1,4000}")
 _PLAIN = re.compile(r"[^\s\"'`<>(){}\[\],;|，。；、）)」』】&\\]{1,4000}")
 _PLAIN_URL = re.compile(r"(?:(?!%26|%23|%20|%22)[^\s\"'`<>&#;,，。\\)\]}]){1,8000}")
@@ -120,13 +118,27 @@ def _signed(text: str, start: int, sign: re.Match[str], cue: Cue, name: str) -> 
         value = _inside(text, quoted)
         if value is None:
             return None
-        return value if _counts(text[value[0] : value[1]], Cue.KEY if loose and cue is Cue.SECRET else cue, True, vendor=vendor) else None
+        return (
+            value
+            if _counts(text[value[0] : value[1]], Cue.KEY if loose and cue is Cue.SECRET else cue, True, vendor=vendor)
+            else None
+        )
     in_url = text[max(0, start - 3) : start].endswith(_URL_BEFORE) or (sign["sign"] or "").startswith("%")
     scheme = _SCHEME.match(text, place)
     if scheme is not None and "auth" in name.lower():
         place, cue = scheme.end(), Cue.SECRET
-    own_line = not in_url and _LINE_HEAD.fullmatch(text, max(text.rfind("\n", 0, start) + 1, start - 80), start) is not None
-    shape = _PLAIN if in_url and cue is Cue.PASSWORD and not (sign["sign"] or "").startswith("%") else _PLAIN_URL if in_url else _PLAIN_LINE if own_line else _PLAIN
+    own_line = (
+        not in_url and _LINE_HEAD.fullmatch(text, max(text.rfind("\n", 0, start) + 1, start - 80), start) is not None
+    )
+    shape = (
+        _PLAIN
+        if in_url and cue is Cue.PASSWORD and not (sign["sign"] or "").startswith("%")
+        else _PLAIN_URL
+        if in_url
+        else _PLAIN_LINE
+        if own_line
+        else _PLAIN
+    )
     match = shape.match(text, place)
     if match is None:
         return _on_next_line(text, place, cue) if (sign["sign"] or "") in (":", "：") else None
@@ -139,7 +151,9 @@ def _signed(text: str, start: int, sign: re.Match[str], cue: Cue, name: str) -> 
     typed_like_code = bool(sign["space"]) and sign["sign"] == "=" and not own_line
     if text[stop : stop + 1] in "([" and text[stop : stop + 1]:
         return None
-    strict = typed_like_code or (name[:1].islower() and sign["sign"] == ":" and not own_line and cue is not Cue.PASSWORD)
+    strict = typed_like_code or (
+        name[:1].islower() and sign["sign"] == ":" and not own_line and cue is not Cue.PASSWORD
+    )
     env = own_line and sign["sign"] == "=" and not sign["space"] and name.isupper()
     return (place, stop) if trimmed and _counts(trimmed, cue, env, strict=strict, vendor=vendor) else None
 
@@ -162,7 +176,9 @@ def _inside(text: str, quoted: re.Match[str]) -> tuple[int, int] | None:
     return (start, stop) if stop > start else None
 
 
-_ROW = re.compile(r"[ \t]*\r?\n(?:[ \t>│|]*\r?\n)?[ \t>│|+-]{0,20}[`\"'*]{0,3}(?P<v>[!-~]{8,4000}?)[`\"'*]{0,3}[ \t]*(?:\r?\n|$)")
+_ROW = re.compile(
+    r"[ \t]*\r?\n(?:[ \t>│|]*\r?\n)?[ \t>│|+-]{0,20}[`\"'*]{0,3}(?P<v>[!-~]{8,4000}?)[`\"'*]{0,3}[ \t]*(?:\r?\n|$)"
+)
 
 
 def _on_next_line(text: str, place: int, cue: Cue) -> tuple[int, int] | None:
@@ -184,7 +200,11 @@ def _beside(text: str, start: int, end: int, cue: Cue) -> tuple[int, int] | None
     match = _SPACED.match(text, end)
     if match is None:
         return _in_prose(text, start, end, cue)
-    return (match.start("v"), match.start("v") + len(match["v"].rstrip(".,;:)!?*"))) if _stands_alone(match["v"], cue, text, start) else _in_prose(text, start, end, cue)
+    return (
+        (match.start("v"), match.start("v") + len(match["v"].rstrip(".,;:)!?*")))
+        if _stands_alone(match["v"], cue, text, start)
+        else _in_prose(text, start, end, cue)
+    )
 
 
 _SPACED = re.compile(r"[\"']?[ \t]{1,40}(?:\|[ \t]*)?(?P<w>[\"'`“「*]{0,3})(?P<v>[^\s\"'`”」<>|，。；]{4,4000})")
@@ -194,11 +214,19 @@ def _stands_alone(value: str, cue: Cue, text: str, start: int) -> bool:
     value = value.rstrip(".,;:)!?*")
     named = identifier(value) and not (cue is Cue.PASSWORD and _word_and_number(value))
     if text[start : start + 2] == "--":
-        return not harmless(value) and (weak(value) or long_phrase(value)) and (cue is Cue.PASSWORD or not identifier(value))
+        return (
+            not harmless(value)
+            and (weak(value) or long_phrase(value))
+            and (cue is Cue.PASSWORD or not identifier(value))
+        )
     if harmless(value) or named or (not value[:1].isalnum() and not random_like(value)):
         return False
     if cue is Cue.PASSWORD:
-        return weak(value, 6) and not re.fullmatch(r"[A-Za-z]+(?:['-][A-Za-z]+)*|[0-9.,]+|[A-Za-z]+[.!?]", value) or long_phrase(value)
+        return (
+            weak(value, 6)
+            and not re.fullmatch(r"[A-Za-z]+(?:['-][A-Za-z]+)*|[0-9.,]+|[A-Za-z]+[.!?]", value)
+            or long_phrase(value)
+        )
     return random_like(value) and not is_uuid(value)
 
 
@@ -231,7 +259,9 @@ def _in_prose(text: str, start: int, end: int, cue: Cue) -> tuple[int, int] | No
         good = weak(trimmed, 6) and not re.fullmatch(r"[A-Za-z]+(?:['’-][A-Za-z]+)*|[0-9.,:]{1,5}", trimmed)
         good = good or (bool(match["wrap"]) and phrase(trimmed)) or long_phrase(trimmed)
     else:
-        good = random_like(trimmed) and not (plain and (is_uuid(trimmed) or (is_hex(trimmed) and len(trimmed) in (40, 64) and cue is not Cue.SECRET)))
+        good = random_like(trimmed) and not (
+            plain and (is_uuid(trimmed) or (is_hex(trimmed) and len(trimmed) in (40, 64) and cue is not Cue.SECRET))
+        )
         if plain and cue is Cue.KEY:
             good = good and len(trimmed) >= 20
     return (match.start("v"), match.start("v") + len(trimmed)) if good else None
@@ -271,20 +301,38 @@ def _typed(value: str, sure: bool) -> bool:
     return sure and len(value) >= 8 and value.isalpha() and random_like(value + "0", 8)
 
 
-_CHINESE = ("密码", "口令", "密钥", "秘钥", "私钥", "令牌", "凭证", "凭据", "授权码", "提取码", "激活码", "暗号", "密匙")
+_CHINESE = (
+    "密码",
+    "口令",
+    "密钥",
+    "秘钥",
+    "私钥",
+    "令牌",
+    "凭证",
+    "凭据",
+    "授权码",
+    "提取码",
+    "激活码",
+    "暗号",
+    "密匙",
+)
 _MIXED = re.compile(
     r"(?i)(?:pass(?:word|wd)?|pwd|secret|token|key)(?=[ ]?(?:是|为|如下|改成|换成|设成|：|:|用|给|发|我|写|填|叫|「|（))"
 )
 _SENTENCE_END = re.compile("[。；;\n]")
-_CHINESE_STOP = re.compile("至少|长度|有效期|周期|轮换|策略|不要|不能|不得|错误|过期|请输入|申请|哈希|加密|算法|前缀|用量|消耗|额度|示例|例如")
+_CHINESE_STOP = re.compile(
+    "至少|长度|有效期|周期|轮换|策略|不要|不能|不得|错误|过期|请输入|申请|哈希|加密|算法|前缀|用量|消耗|额度|示例|例如"
+)
 _CHINESE_VALUE = re.compile(r"[A-Za-z0-9][!-~]{3,4000}|(?<=[「『“《‘])[!-~]{4,400}")
 _CHINESE_NEXT = re.compile("(?:[:：]|如下[^\\n]{0,8})[ \t]*\r?\n[ \t>│-]{0,12}(?P<v>[!-~]{6,4000})")
-_SET_AS = re.compile("(?P<v>[A-Za-z0-9][!-~]{4,60}?)[」』”`\"']?[ ]{0,2}(?:设为|作为|就是|是|当)[\u4e00-\u9fff]{0,8}(?:密码|口令|密钥|令牌)")
+_SET_AS = re.compile(
+    "(?P<v>[A-Za-z0-9][!-~]{4,60}?)[」』”`\"']?[ ]{0,2}(?:设为|作为|就是|是|当)[\u4e00-\u9fff]{0,8}(?:密码|口令|密钥|令牌)"
+)
 
 
 def chinese(text: str, places: list[int]) -> Iterator[Found]:
     """Values after a Chinese cue, in the same sentence or alone on the next line."""
-    for cue in _CHINESE:
+    for cue in _CHINESE if any(sign in text for sign in "密令钥凭码号") else ():
         typed = "码" in cue or "令" in cue
         for at in everywhere(text, cue):
             value = _after_chinese(text, at + len(cue), typed and cue != "令牌")
@@ -325,12 +373,17 @@ def _after_chinese(text: str, end: int, password: bool) -> tuple[int, int] | Non
     if _CHINESE_STOP.search(between) or re.search(r"\bID\b|\n[^\n]*\n", between):
         return None
     value = re.split(r"[\"'`,;<>()\\]|\*\*", value, maxsplit=1)[0].rstrip(".:!?*")
-    good = (weak(value, 5) and (not identifier(value) or _word_and_number(value) or long_phrase(value))) if password else random_like(value) or (
-        weak(value, 8) and not identifier(value) and re.search("[是为:：]", between))
+    good = (
+        (weak(value, 5) and (not identifier(value) or _word_and_number(value) or long_phrase(value)))
+        if password
+        else random_like(value) or (weak(value, 8) and not identifier(value) and re.search("[是为:：]", between))
+    )
     return (start, start + len(value)) if value and good and not harmless(value) else None
 
 
-_ALONE = re.compile(r":[ \t]*\r?\n(?:[ \t>│|]*\r?\n)?[ \t>│|+-]{0,20}[`\"'*]{0,3}(?P<v>[!-~]{20,4000}?)[`\"'*]{0,3}[ \t]*(?:\r?\n|$)")
+_ALONE = re.compile(
+    r":[ \t]*\r?\n(?:[ \t>│|]*\r?\n)?[ \t>│|+-]{0,20}[`\"'*]{0,3}(?P<v>[!-~]{20,4000}?)[`\"'*]{0,3}[ \t]*(?:\r?\n|$)"
+)
 _ANNOUNCED = re.compile(r"(?i)token|secret|password|\bkey\b|credential|passphrase")
 
 

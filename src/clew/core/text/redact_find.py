@@ -14,7 +14,7 @@ from clew.core.text.redact_blocks import blocks, decoded, is_login, tables
 from clew.core.text.redact_cues import announced, assigned, chinese, cue_places
 from clew.core.text.redact_places import beside_key_ids, cookies, placed
 from clew.core.text.redact_strict import strictly
-from clew.core.text.redact_tokens import tokens
+from clew.core.text.redact_tokens import may_begin, tokens
 from clew.core.text.redact_values import harmless
 from clew.core.text.redact_views import View, joined, without_colours
 
@@ -37,9 +37,7 @@ class Span:
     kind: str
 
 
-def cleaned(
-    text: str, key: bytes, found: Counter[str], known: set[str], *, strict: bool = False
-) -> str:
+def cleaned(text: str, key: bytes, found: Counter[str], known: set[str], *, strict: bool = False) -> str:
     """`text` without its secrets; counts them in `found` and adds their values to `known`."""
     for _ in range(_ROUNDS):
         spans_ = spans(text, strict=strict, known=known)
@@ -112,7 +110,7 @@ def runs(plain: bytes) -> list[tuple[int, int]]:
     return [
         (start, end)
         for start, end in (match.span() for match in _RUN.finditer(mask))
-        if mask.find(b"0", start, end) >= 0 or plain.startswith((b"hf_", b"sk-", b"eyJ"), start)
+        if mask.find(b"0", start, end) >= 0 or may_begin(plain[start : start + 4])
     ]
 
 
@@ -128,7 +126,7 @@ def _coded(text: str, start: int, end: int) -> Iterator[Span]:
         yield Span(one, two, "private-key")
     elif is_login(said):
         yield Span(one, two, "login")
-    elif len(said) > 16 and not said.startswith("{\"alg") and any(_found_once(said)):
+    elif len(said) > 16 and not said.startswith('{"alg') and any(_found_once(said)):
         yield Span(one, two, "encoded")
 
 
@@ -180,7 +178,13 @@ def known_values(text: str, found: Iterable[Span]) -> set[str]:
         value = text[span.start : span.end]
         if 5 <= len(value) <= 400 and "\n" not in value and not harmless(value):
             for one in {value, unquote(value)}:
-                if len(one) >= 5 and " " not in one and re.fullmatch(r"[A-Za-z]*[+=]?[0-9]?", one) is None and not (one.isalpha() and len(one) < 12) and not (one.isdigit() and len(one) < 6):
+                if (
+                    len(one) >= 5
+                    and " " not in one
+                    and re.fullmatch(r"[A-Za-z]*[+=]?[0-9]?", one) is None
+                    and not (one.isalpha() and len(one) < 12)
+                    and not (one.isdigit() and len(one) < 6)
+                ):
                     values.add(one)
     return values
 

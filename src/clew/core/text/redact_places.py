@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import unquote
 
 from clew.core.text.redact_values import harmless, identifier, is_uuid, random_like, weak
+from clew.core.text.redact_views import left_of
 
 Found = tuple[int, int, str]
 
+_SCHEME_SIGNS = string.ascii_letters + string.digits + "+.-"
 _PROGRAM = r"(?<![\w./-])"
 _V = r"[\"']?(?P<s>[^\s\"'|;<>]{3,400})"
 
@@ -28,7 +31,9 @@ class _Place:
 
 
 def _place(kind: str, hints: str, shape: str, back: int = 0, *, typed: bool = True) -> _Place:
-    return _Place(kind, tuple(hint.replace("␣", " ").encode() for hint in hints.split()), re.compile(shape), back, typed)
+    return _Place(
+        kind, tuple(hint.replace("␣", " ").encode() for hint in hints.split()), re.compile(shape), back, typed
+    )
 
 
 _PLACES = (
@@ -76,20 +81,35 @@ _PLACES = (
 
 def placed(text: str, lower: bytes) -> Iterator[Found]:
     """Spans of secrets by the place they stand in."""
+    # Most hints are rare: in a long text they are first looked for among its different words, which are far fewer.
+    words = lower if len(lower) < 20_000 else b" ".join(set(lower.split()))
     for place in _PLACES:
         for hint in place.hints:
-            yield from _near(place, hint, text, lower)
+            if hint.split()[0] in words:
+                yield from _near(place, hint, text, lower)
 
 
 def _near(place: _Place, hint: bytes, text: str, lower: bytes) -> Iterator[Found]:
     at, done = lower.find(hint), 0
     while at >= 0:
-        match = place.shape.search(text, max(done, at - place.back), min(len(text), at + 9_000)) if place.back else place.shape.match(text, at)
-        if match is None and not place.back:
-            match = place.shape.search(text, max(done, at - 1), min(len(text), at + 600))
+        if place.hints[0] == b"://":
+            match = place.shape.match(text, at - len(left_of(text, at, _SCHEME_SIGNS, 32)))
+        elif place.back:
+            line = max(
+                done,
+                at - place.back,
+                text.rfind("\n", max(0, at - place.back), at) + 1 if place.kind != "password" else 0,
+            )
+            match = place.shape.search(text, line, min(len(text), at + 500))
+        else:
+            match = place.shape.match(text, at)
         if match is not None and match.start() <= at + len(hint) and _secret(place, match):
             start, end = match.span("s")
-            yield start, start + len(match["s"].rstrip(",;.)" if place.typed and place.hints[0] != b"://" else "")), place.kind
+            yield (
+                start,
+                start + len(match["s"].rstrip(",;.)" if place.typed and place.hints[0] != b"://" else "")),
+                place.kind,
+            )
             done = end
         at = lower.find(hint, max(at + len(hint), done))
 
@@ -99,24 +119,55 @@ def _secret(place: _Place, match: re.Match[str]) -> bool:
     if place.hints[0] == b"://" and place.typed:
         # `user:password@localhost` and the like are forms, not secrets.
         user = match["user"]
-        return not harmless(unquote(value)) and value.lower() not in (user.lower(), "postgres", "pass") and "/" not in value[:1]
+        return (
+            not harmless(unquote(value))
+            and value.lower() not in (user.lower(), "postgres", "pass")
+            and "/" not in value[:1]
+        )
     if harmless(value):
         return False
     if not place.typed:
-        return random_like(value) or (len(value) >= 20 and any(map(str.isdigit, value)) and "/" in value) or (place.kind == "authorization" and value.endswith("="))
-    return weak(value, 3) or random_like(value) or (value.isalpha() and len(value) >= 5 and not _plain_option(value)) or is_uuid(value) or (
-        place.kind == "webhook" and not identifier(value))
+        return (
+            random_like(value)
+            or (len(value) >= 20 and any(map(str.isdigit, value)) and "/" in value)
+            or (place.kind == "authorization" and value.endswith("="))
+        )
+    return (
+        weak(value, 3)
+        or random_like(value)
+        or (value.isalpha() and len(value) >= 5 and not _plain_option(value))
+        or is_uuid(value)
+        or (place.kind == "webhook" and not identifier(value))
+    )
 
 
 def _plain_option(value: str) -> bool:
-    return value.lower() in {"file", "stdin", "password", "prompt", "interactive", "string", "default"} or value[:1] == "-"
+    return (
+        value.lower() in {"file", "stdin", "password", "prompt", "interactive", "string", "default"} or value[:1] == "-"
+    )
 
 
 _COOKIE_LINE = re.compile(r"(?i)(?:set-)?cookies?[\"']?[ \t]{0,3}[:：=][ \t]{0,3}(?P<line>[^\r\n]{1,8000})")
 _PAIR = re.compile(r"(?:^|[;,{ \"'])[ \t]{0,2}[\"']?([\w.%-]{1,80})[\"']?[=:][ ]?[\"']?([^\s;,\"'}]{12,4000})")
 
 
-_OPEN_COOKIES = ("_ga", "_gid", "_fb", "_gcl", "utm", "__utm", "amp", "ajs", "_hj", "consent", "lang", "theme", "tz", "path", "expires")
+_OPEN_COOKIES = (
+    "_ga",
+    "_gid",
+    "_fb",
+    "_gcl",
+    "utm",
+    "__utm",
+    "amp",
+    "ajs",
+    "_hj",
+    "consent",
+    "lang",
+    "theme",
+    "tz",
+    "path",
+    "expires",
+)
 
 
 def _opaque(value: str) -> bool:
@@ -145,5 +196,9 @@ def beside_key_ids(text: str, ids: list[tuple[int, int]]) -> Iterator[Found]:
     for start, end in ids:
         for match in _BARE.finditer(text, max(0, start - 300), min(len(text), end + 300)):
             value = match[0]
-            if len(value) in (30, 32, 36, 40) and random_like(value) and not re.fullmatch(r"[0-9a-f]+|[0-9A-F]+", value):
+            if (
+                len(value) in (30, 32, 36, 40)
+                and random_like(value)
+                and not re.fullmatch(r"[0-9a-f]+|[0-9A-F]+", value)
+            ):
                 yield *match.span(), "cloud-secret"

@@ -84,7 +84,9 @@ class RedactStream:
                     self._found["private"] += 1
                 self._private, text = not self._private, text[at + len(sign) :]
                 continue
-            kept = next((n for n in range(min(len(sign) - 1, len(text)), 0, -1) if sign.startswith(text[-n:].lower())), 0)
+            kept = next(
+                (n for n in range(min(len(sign) - 1, len(text)), 0, -1) if sign.startswith(text[-n:].lower())), 0
+            )
             self._tag = text[len(text) - kept :]
             if not self._private:
                 parts.append(text[: len(text) - kept])
@@ -116,7 +118,9 @@ class RedactStream:
         if len(self._known) > _KNOWN:
             self._known = set(list(self._known)[-_KNOWN // 2 :])
         inside = [
-            Span(max(0, span.start - base), min(cut, span.end - base), span.kind) for span in found if span.start - base < cut
+            Span(max(0, span.start - base), min(cut, span.end - base), span.kind)
+            for span in found
+            if span.start - base < cut
         ]
         out = replaced(self._held[:cut], inside, self._key, self._found)
         self._context, self._held = text[: base + cut][-CONTEXT:], self._held[cut:]

@@ -210,6 +210,17 @@ def _index() -> dict[str, tuple[_Shape, ...]]:
 
 
 @cache
+def _starts() -> frozenset[bytes]:
+    prefixes = (prefix.replace("\\", "") for line in _TABLE.split("\n") for prefix in line.split(None, 2)[1].split("|"))
+    return frozenset(prefix[:4].encode() for prefix in prefixes)
+
+
+def may_begin(start: bytes) -> bool:
+    """Whether a run without a digit, by its first four characters, may be a token."""
+    return start in _starts() or start[:3] in (b"sk-", b"hf_")
+
+
+@cache
 def _compiled(shape: str) -> re.Pattern[str]:
     return re.compile(shape)
 
@@ -223,7 +234,10 @@ _WHOLE = (
     ("discord-token", re.compile(r"(?<![\w-])[MNO][A-Za-z0-9_-]{23,27}=?\.[A-Za-z0-9_-]{6,7}\.[A-Za-z0-9_-]{27,42}")),
     ("azure-secret", re.compile(r"(?<![\w~.-])[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,35}")),
     ("azure-devops", re.compile(r"(?<!\w)[A-Za-z0-9]{72,76}AZDO[A-Za-z0-9]{4}(?!\w)")),
-    ("azure-key", re.compile(r"(?<!\w)[A-Za-z0-9]{52,76}(?:JQQJ99|AzSe|\+AMC|\+ASt|\+ARm|ACDb|APIM)[A-Za-z0-9=]{0,40}")),
+    (
+        "azure-key",
+        re.compile(r"(?<!\w)[A-Za-z0-9]{52,76}(?:JQQJ99|AzSe|\+AMC|\+ASt|\+ARm|ACDb|APIM)[A-Za-z0-9=]{0,40}"),
+    ),
     ("heroku-key", re.compile(r"(?<!\w)HRKU-[0-9a-f-]{36}")),
 )
 _WHOLE_MARKS = ("-us", ".", "Q~", "AZDO", "JQQJ99", "AzSe", "+A", "ACDb", "APIM")

@@ -76,7 +76,11 @@ def _at_line_ends(text: str, runs: Iterable[tuple[int, int]]) -> Iterator[tuple[
             continue
         left = left_of(text, end)
         right = _RIGHT.match(text, cut.end(), cut.end() + 2_000)
-        if left and right is not None and _one_value(left, right[0].rstrip("="), text, right.start() + len(right[0].rstrip("="))):
+        if (
+            left
+            and right is not None
+            and _one_value(left, right[0].rstrip("="), text, right.start() + len(right[0].rstrip("=")))
+        ):
             yield cut.span()
 
 

@@ -171,6 +171,21 @@ def context(file: Path, least: Sequence[str], as_json: bool, budget: int | None)
     _close(asdict(result), bounds, rows, heads, here.language, as_json=as_json)
 
 
+@eval_.command(epilog="\b\nExample:\n  clew eval redact secrets.jsonl --output redacted.jsonl --min gone=0.95")
+@_measured
+@click.option("--output", type=FILE, metavar="OUT", help='Write a line {"id", "output"} for each text.')
+def redact(file: Path, least: Sequence[str], as_json: bool, output: Path | None) -> None:
+    """How many secrets of labelled texts are gone, and what else went with them."""
+    from clew.services.eval.redact import evaluate_redact
+
+    language, bounds = App.here().locale, _bounds(least)
+    result = evaluate_redact(file, output)
+    bad = sorted((item for item in result.items if item.left or item.alarm), key=lambda item: -len(item.left))
+    rows = [(item.id, ", ".join(item.left), ", ".join(item.removed)) for item in bad]
+    heads = ("eval.id", "eval.left", "eval.removed")
+    _close(asdict(result), bounds, rows, heads, language, as_json=as_json)
+
+
 @eval_.command(epilog="\b\nExample:\n  clew eval init team-questions.jsonl --for context")
 @click.argument("file", type=FILE, default="questions.jsonl")
 @click.option("--for", "purpose", type=click.Choice(list(TEMPLATES)), default="context", show_default=True,

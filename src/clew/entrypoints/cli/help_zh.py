@@ -69,6 +69,8 @@ HELP: dict[str, str] = SYNC_HELP | {
     "Also say what each refresh did.": "同时说明每次更新做了什么。",
     "Measure on labelled files.": "用带标注的文件进行评测。",
     "Each measurement prints a table with the worst items, or with --json one object. `clew eval init` writes a commented template for your own questions.": "每项评测输出一张列出最差项的表格；加 --json 则输出一个对象。`clew eval init` 会写入带注释的模板，供你填写自己的问题。",
+    "How many secrets of labelled texts are gone, and what else went with them.": "标注文本中的机密有多少已被隐去，又误删了多少其他内容。",
+    'Write a line {"id", "output"} for each text.': '为每段文本写一行 {"id", "output"}。',
     "How often the mode decision agrees with labelled questions.": "模式判断与标注问题一致的比例。",
     "How often the context of a question about a repository holds the passages that answer it.": "关于仓库的问题，其上下文含有答案段落的比例。",
     "Whether the words of a commit lead to the files that it changed.": "提交说明的文字能否找到它所改动的文件。",

@@ -162,6 +162,8 @@ TEXTS: dict[str, tuple[str, str]] = SYNC_TEXTS | {
     "eval.missing": ("missing", "缺失"),
     "eval.category": ("category", "类别"),
     "eval.evidence": ("evidence", "证据"),
+    "eval.left": ("still there", "仍然留下"),
+    "eval.removed": ("removed", "已隐去"),
     # -- progress
     "progress.indexing": ("indexing {} of {} files", "正在索引 {} / {} 个文件"),
 }
