@@ -64,6 +64,27 @@ def test_a_question_about_something_else_is_told_that_nothing_matches(harbour: P
     assert "nothing relevant found" in found.err
 
 
+@pytest.mark.requirement("P-02", "P-07")
+@pytest.mark.parametrize(
+    "question", ["how is this project organised, which folders are there?", "项目的目录结构是怎样的？"]
+)
+def test_who_asks_for_the_folders_gets_a_map_that_fits_beside_what_else_was_found(
+    home: Path, tmp_path: Path, question: str
+) -> None:
+    names = {
+        f"part{one:03}/layer{two}/folder_{two}.py": f"def folder_{two}(): ...\n"
+        for one in range(150)
+        for two in range(4)
+    }
+    root = write(tmp_path / "wide", names)
+    commit(root)
+    asked = clew("ask", question, cwd=root)
+    assert "part000/" in asked.out and "folders" not in asked.out.splitlines()[0]
+    report = json.loads(clew("context", "--json", "--max-tokens", "3000", question, cwd=root).out)["report"]
+    assert [one["form"] for one in report["kept"] if one["source"] == "tree"] == ["body"]
+    assert report["used"] <= report["prompt"]
+
+
 @pytest.mark.requirement("P-15")
 def test_a_product_that_no_file_speaks_of_is_named_beside_what_was_found(harbour: Path) -> None:
     asked = "where does the retry wait before the next attempt{}?"

@@ -112,6 +112,13 @@ def _without_model(gathered: Gathered, answer: Answer) -> Iterator[str]:
         answer.text = "\n\n".join(f"{ref}\n{text}" for ref, text in changes.items()) + "\n"
         yield answer.text
         return
+    if "tree" in gathered.asked and (
+        tree := [piece for piece in _context(gathered) if piece.fragment.source == "tree"]
+    ):
+        answer.refs = ("tree",)
+        answer.text = clean(tree[0].fragment.text) + "\n"
+        yield answer.text
+        return
     if gathered.decision.mode is Mode.MINIMAL or related is None or gathered.freshened is None or not gathered.found:
         return
     cited = cite(related, read_lines(gathered.freshened.tree), related.query.words)

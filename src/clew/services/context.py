@@ -47,6 +47,12 @@ MOST_PIPED = 1500
 """Characters of piped text that are searched for beside the question."""
 LEAST_NAME = 3
 """A shorter name of a workspace is too easily a word of something else."""
+ASKED_WEIGHT = 85
+"""Least weight of side information that the question asks for: above related files, below what is attached."""
+ASKED_SHARE, USUAL_SHARE = 0.5, 0.06
+"""Share of the room that the map of the tree may take: where it is asked for, and else beside the environment."""
+CHARACTERS = 2.8
+"""Characters a token that names of files have at least, in general."""
 MOST_ANCHOR_FILES = 24
 """Files that are anchors in one prompt."""
 _UNKNOWN = {"en": "no file here speaks of ", "zh": "这里没有文件提到："}
@@ -118,6 +124,8 @@ class Gathered:
     freshened: Freshened | None = None
     cache: Outcome = "off"
     """Whether the search was taken from the cache."""
+    asked: frozenset[str] = frozenset()
+    """Side sources that the question asks for."""
 
 
 def gather(
@@ -194,6 +202,7 @@ def gather_from(
         or (wish.mode is Mode.RICH and bool(related.files))
         or bool(attached.fragments or related.symbols or related.paths or decision.code == "rich.diff")
     )
+    side_asked = _side_asked(wish, decision)
     fragments: list[Fragment] = list(attached.fragments)
     if decision.mode is not Mode.MINIMAL:
         fragments += GitState(
@@ -201,7 +210,7 @@ def gather_from(
         ).collect(wish.question)
         fragments += exchange_fragments(exchanges, wish.weights.get("exchange", 50))
         fragments += _anchor_files(wish, searches, related)
-        fragments += _side(wish, place, searches, clock)
+        fragments += _side(wish, place, searches, clock, side_asked)
     if decision.mode is Mode.RICH and found:
         fragments += related_fragments(
             related,
@@ -210,11 +219,13 @@ def gather_from(
             most=max(20, min(wish.max_tokens // 200, 400)),
             redacts=wish.redacts,
         )
-    snapshot = _assembled(wish, fragments, decision, _side_asked(wish, decision), found=found, reason=reason)
+    # A map of the tree answers who asks for one, whatever passages are like the question.
+    found = found or any(fragment.source == "tree" for fragment in fragments if "tree" in side_asked)
+    snapshot = _assembled(wish, fragments, decision, side_asked, found=found, reason=reason)
     notices = (*attached.notices, *filter(None, [freshened.notice]))
     if decision.mode is Mode.RICH and found and related.unknown:
         notices = (*notices, _UNKNOWN["zh" if wish.language.startswith("zh") else "en"] + ", ".join(related.unknown))
-    return Gathered(snapshot, decision, reason, related, found, notices, freshened, searches.outcome)
+    return Gathered(snapshot, decision, reason, related, found, notices, freshened, searches.outcome, side_asked)
 
 
 def _asking(wish: Wish, place: Place, attached: Attached) -> Asking:
@@ -261,11 +272,22 @@ def _assembled(
     )  # fmt: skip
 
 
-def _side(wish: Wish, place: Place, searches: Searches, clock: datetime) -> list[Fragment]:
+def _side(wish: Wish, place: Place, searches: Searches, clock: datetime, asked: frozenset[str]) -> list[Fragment]:
+    """Tree, environment and shell history. What the question asks for comes before passages that are merely like it."""
     rows = sorted(searches.rows().values(), key=lambda row: row.path)
-    weight = wish.weights.get
+
+    def weight(source: str, usual: int) -> int:
+        own = wish.weights.get(source, usual)
+        return max(own, ASKED_WEIGHT) if source in asked else own
+
+    room = wish.max_tokens - wish.answer
+    characters = int(room * CHARACTERS * (ASKED_SHARE if "tree" in asked else USUAL_SHARE))
     sources: tuple[Source, ...] = (
-        DirectoryTree([Entry(row.path, row.size, row.stamp) for row in rows], weight=weight("tree", 30)),
+        DirectoryTree(
+            [Entry(row.path, row.size, row.stamp) for row in rows],
+            weight=weight("tree", 30),
+            most_characters=characters,
+        ),
         Environment(
             place.environ, place.cwd, place.workspace.root, clock=lambda: clock, weight=weight("environment", 10)
         ),

@@ -13,6 +13,8 @@ from clew.core.text.printable import printable
 _MOST_FOLDERS = 20_000
 _MOST_DEPTH = 12
 _NAMES_KEPT = 40
+_LEAST_LINES = 6
+_LEAST_NAMES = 2
 
 
 class DirectoryTree:
@@ -27,11 +29,13 @@ class DirectoryTree:
         weight: int = DEFAULT_WEIGHTS["tree"],
         most_lines: int = 100,
         most_names: int = 12,
+        most_characters: int | None = None,
     ) -> None:
         self._entries = entries
         self._weight = weight
         self._most_lines = most_lines
         self._most_names = most_names
+        self._most_characters = most_characters
 
     def collect(self, question: str) -> Sequence[Fragment]:
         """The map; nothing for an empty tree."""
@@ -39,9 +43,18 @@ class DirectoryTree:
         if not top.files:
             return ()
         line = f"{top.files:,} files in {folders:,} folders"
-        text, shown, all_of_them = _drawn(top, self._most_lines, self._most_names)
+        text, shown, all_of_them = self._fitted(top)
         note = "" if shown == all_of_them else f"{shown:,} of {all_of_them:,} folders"
         return (Fragment(self.name, "tree", text, self._weight, line=line, note=note),)
+
+    def _fitted(self, top: _Folder) -> tuple[str, int, int]:
+        """The fullest map within `most_characters`: fewer names a folder first, then fewer folders."""
+        lines, names = self._most_lines, self._most_names
+        while True:
+            drawn = _drawn(top, lines, names)
+            if self._most_characters is None or len(drawn[0]) <= self._most_characters or lines <= _LEAST_LINES:
+                return drawn
+            lines, names = (lines, names // 2) if names > _LEAST_NAMES else (min(lines, drawn[1]) // 2, names)
 
 
 @dataclass(slots=True)
