@@ -22,8 +22,10 @@ from typing import Any
 
 import pytest
 
+from clew.core.memory.document import digest_of
 from clew.core.memory.edit import Draft
 from clew.errors import ClewError, Conflict, StoreError
+from clew.stores import durable
 from clew.stores.documents import Documents
 from clew.stores.durable import LOCK, TEMPORARY
 
@@ -36,7 +38,7 @@ BEFORE = {
     "workspaces/w/logs/2026-06-02.md": "---\nid: l\n---\n",
 }
 OPERATIONS: dict[str, Callable[[Documents], object]] = {
-    "replace": lambda it: it.replace(f"{NOTES}/a.md", "new\n" * 5000, expect=it.read(f"{NOTES}/a.md").digest),
+    "replace": lambda it: it.replace(f"{NOTES}/a.md", "new\n" * 5000, expect=digest_of(BEFORE[f"{NOTES}/a.md"])),
     "append": lambda it: it.append(f"{NOTES}/b.md", "more"),
     "create": lambda it: it.create(Draft("A", "text", "d"), workspace="w", today=TODAY, id="c"),
     "create in a new workspace": lambda it: it.create(Draft("A", "text", "d"), workspace="v", today=TODAY, id="c"),
@@ -60,6 +62,11 @@ CALLS = (
     "ftruncate",
     "pwrite",
 )
+
+
+IN_PLACE, BY_RENAMING = -1, -2
+BY_HAND = "---\nid: h\n---\nby hand\n"
+_rename = os.rename
 
 
 def opened(root: Path) -> Documents:
@@ -93,8 +100,9 @@ def files(root: Path) -> dict[str, str]:
 # ---------------------------------------------------------------------- the victim
 
 
-def fault(number: int, code: int) -> Callable[[], bool]:
-    """Let the call with this number fail with `code`, or, where that is 0, be the death of this process.
+def fault(number: int, code: int, edit: Callable[[], object]) -> Callable[[], bool]:
+    """Let the call with this number fail with `code`; where that is 0 it is the death of this process, where it is
+    negative, somebody edits the note by hand right before it.
 
     What is returned tells whether there was such a call.
     """
@@ -106,6 +114,9 @@ def fault(number: int, code: int) -> Callable[[], bool]:
             # A file is closed in any case, whatever closing says.
             seen += not (code and name == "close")
             if seen == number and not (code and name == "close"):
+                if code < 0:
+                    edit()
+                    return original(*arguments, **options)
                 if name == "write":
                     original(arguments[0], bytes(arguments[1])[: len(arguments[1]) // 2])
                 if code:
@@ -118,7 +129,19 @@ def fault(number: int, code: int) -> Callable[[], bool]:
     for name in CALLS:
         setattr(os, name, counted(name, getattr(os, name)))
     fcntl.flock = counted("flock", fcntl.flock)
+    durable._exchange = counted("exchange", durable._exchange)
     return lambda: seen >= number
+
+
+def by_hand(root: Path, code: int) -> None:
+    """Save the notes with another text: in place, or as editors do that write a new file and rename it."""
+    for name in ("a", "b"):
+        path = root / NOTES / f"{name}.md"
+        if code == IN_PLACE:
+            path.write_bytes(BY_HAND.encode())
+            continue
+        path.with_suffix(".new").write_bytes(BY_HAND.encode())
+        _rename(path.with_suffix(".new"), path)
 
 
 def victim(folder: Path, operation: str, code: int) -> None:
@@ -130,7 +153,7 @@ def victim(folder: Path, operation: str, code: int) -> None:
             (root / path).write_bytes(text.encode())
         child = os.fork()
         if not child:
-            reached = fault(number, code)
+            reached = fault(number, code, lambda: by_hand(root, code))  # noqa: B023 - this process makes no other
             try:
                 OPERATIONS[operation](opened(root))
                 end = 2 if reached() else 0
@@ -201,6 +224,22 @@ def test_a_call_that_fails_is_told_and_leaves_the_old_or_the_new_text_and_nothin
         demand_whole(root, after)
         # Where it passed all the same, it was a call that is not needed.
         assert end == 3 or files(root) == after
+
+
+@pytest.mark.requirement("W-01", "W-04")
+@pytest.mark.parametrize("way", [IN_PLACE, BY_RENAMING])
+@pytest.mark.parametrize("operation", ["replace", "append", "fields"])
+def test_an_edit_by_hand_at_any_step_of_a_write_is_not_lost(tmp_path: Path, operation: str, way: int) -> None:
+    ends = suffered(tmp_path, operation, way)
+    path = f"{NOTES}/{'a' if operation == 'replace' else 'b'}.md"
+    for root, end in ends[:-1]:
+        found = files(root)[path]
+        if operation == "fields":
+            assert "by hand\n" in found and "id: h\n" in found
+        else:
+            assert found.startswith(BY_HAND), (root.name, end)
+        assert not (root / NOTES / TEMPORARY).exists()
+    assert {end for _, end in ends} == {0, 2, 3}
 
 
 def base(root: Path) -> Path:

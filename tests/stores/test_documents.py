@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import signal
 import stat
@@ -19,7 +18,7 @@ from tests.command import write
 from clew.core.memory.check import check, mends
 from clew.core.memory.document import digest_of, read_document
 from clew.core.memory.edit import Draft
-from clew.errors import ClewError, Conflict, NotFound, OverBudget, Refused, StoreBusy, StoreError
+from clew.errors import ClewError, Conflict, NotFound, OverBudget, Refused, StoreBusy
 from clew.stores.documents import Documents, folder_of
 from clew.stores.durable import LOCK, TEMPORARY
 from clew.stores.importing import carry_out, import_folder
@@ -186,29 +185,6 @@ def test_a_text_is_replaced_only_where_it_is_the_one_that_was_read(documents: Do
     assert (root / path).read_text() == "mine" and receipt.digest == digest_of("mine")
 
 
-def test_a_hand_edit_between_reading_and_writing_is_no_victim(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = root / "user/a.md"
-    write(root, {"user/a.md": "one\n"})
-    documents = Documents(root, redact=lambda text: text)
-    # The last moment before the rename: the new text is on the disk, under its temporary name.
-    original, edits = os.fsync, iter(["two\n"])
-
-    def fsync(descriptor: int) -> None:
-        original(descriptor)
-        if (text := next(edits, None)) is not None:
-            path.write_text(text)
-
-    write(root, {"user/.lock": ""})
-    monkeypatch.setattr(os, "fsync", fsync)
-    with pytest.raises(Conflict):
-        documents.replace("user/a.md", "three\n", expect=digest_of("one\n"))
-    assert path.read_text() == "two\n"
-    edits = iter(["four\n"])
-    documents.append("user/a.md", "five")
-    assert path.read_text() == "four\nfive\n"
-    assert not (root / "user" / TEMPORARY).exists()
-
-
 def test_fields_are_set_without_touching_another_line(documents: Documents, root: Path) -> None:
     text = "\ufeff---\r\n# mine\r\nid: 'x' # by hand\r\nstatus:   active\r\ntags: [ a,b ]\r\n---\r\nBody s3cret"
     (root / "user").mkdir(parents=True)
@@ -368,38 +344,6 @@ def test_what_a_killed_process_left_is_taken_away_by_the_next_write(documents: D
     write(root, {f"user/{TEMPORARY}": "torn", "user/a.md": "a\n"})
     documents.append("user/a.md", "b")
     assert files(root) == {"user/a.md": b"a\nb\n"}
-
-
-FAILS = {
-    "full": (errno.ENOSPC, "no room"),
-    "over quota": (errno.EDQUOT, "no room"),
-    "read-only": (errno.EROFS, "read-only"),
-    "forbidden": (errno.EACCES, "permission denied"),
-    "broken": (errno.EIO, "Input/output error"),
-}
-
-
-@pytest.mark.requirement("Q-42")
-@pytest.mark.parametrize("call", ["open", "write", "fsync", "rename", "fchmod"])
-@pytest.mark.parametrize("case", FAILS)
-def test_a_disk_that_fails_at_any_call_leaves_the_old_text_and_a_clear_error(
-    documents: Documents, root: Path, monkeypatch: pytest.MonkeyPatch, call: str, case: str
-) -> None:
-    write(root, {"user/a.md": "a\n", "user/.lock": ""})
-    code, words = FAILS[case]
-    original = getattr(os, call)
-
-    def failing(*arguments: object, **options: object) -> object:
-        if call == "open" and TEMPORARY not in str(arguments[0]):
-            return original(*arguments, **options)
-        raise OSError(code, os.strerror(code))
-
-    monkeypatch.setattr(os, call, failing)
-    with pytest.raises(StoreError, match=words) as caught:
-        documents.append("user/a.md", "b")
-    monkeypatch.undo()
-    assert caught.value.hint and files(root) == {"user/a.md": b"a\n"}
-    assert documents.append("user/a.md", "b").written
 
 
 @pytest.mark.requirement("Q-42")

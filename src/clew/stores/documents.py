@@ -354,18 +354,11 @@ class Documents:
             if not os.access(real, os.W_OK):
                 raise Refused(f"`{shown}` is write-protected", hint="allow writing to it, or make another document")
 
-        def unchanged() -> None:
-            if seen is None:
-                return
-            try:
-                now = read_bytes(real, MOST_BYTES, shown)
-            except NotFound:
-                now = b""
-            if now != seen:
-                raise _conflict(path, _digest(seen), _digest(now))
+        def changed(now: bytes) -> Conflict:
+            return _conflict(path, _digest(seen or b""), _digest(now))
 
         content = text.encode("utf-8")
-        put(real, content, mode=mode, new=seen is None, before=unchanged, shown=shown)
+        put(real, content, mode=mode, seen=seen, changed=changed, shown=shown)
         return replace(_receipt(path, content), redacted=text != given)
 
 

@@ -8,6 +8,7 @@ is never more than one, since whoever writes holds the lock.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import errno
 import fcntl
 import os
@@ -23,6 +24,9 @@ TEMPORARY: Final = ".clew-write.tmp"
 LOCK: Final = ".lock"
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _FORBIDDEN: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+_HERE: Final = -100
+"""AT_FDCWD of Linux."""
+_NO_EXCHANGE: Final = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM})
 _NO_LINKS: Final = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
 
 
@@ -116,33 +120,38 @@ def read_bytes(path: Path, limit: int, shown: str) -> bytes:
     return b"".join(parts)
 
 
-def put(target: Path, content: bytes, *, mode: int, new: bool, before: Callable[[], None], shown: str) -> None:
-    """Bring `content` to `target` in one step; the lock of the folder is held by the caller.
+def put(
+    target: Path, content: bytes, *, mode: int, seen: bytes | None, changed: Callable[[bytes], ClewError], shown: str
+) -> None:
+    """Bring `content` to `target` in one step, where that still holds `seen`; the caller holds the lock of the folder.
 
-    `before` is called when all is written and nothing is changed yet; what it raises stops the replacement. With `new`
-    FileExistsError is raised where the target exists. Raises StoreError where there is no room or no right; nothing
-    is left then. A return means that the bytes are on the disk and were read again.
+    Where it holds anything else, `changed` of that is raised (of nothing, where it is gone), and it stays. With `seen`
+    None the target is new, and FileExistsError is raised where there is one. Raises StoreError where there is no room
+    or no right; nothing is left then. A return means that the bytes are on the disk and were read again.
     """
     temporary = target.parent / TEMPORARY
     try:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
         _write_new(temporary, content, mode)
-        before()
-        if new:
+        if seen is None:
             _place(temporary, target)
-        else:
-            os.rename(temporary, target)
-        _sync_folder(target.parent)
-    except FileExistsError:
-        _gone(temporary)
-        raise
+        elif (found := _found(target, len(seen), shown)) != seen:
+            raise changed(found)
     except OSError as error:
         _gone(temporary)
+        if seen is None and isinstance(error, FileExistsError):
+            raise
         raise translated(error, shown, "written") from error
     except BaseException:
         _gone(temporary)
         raise
+    try:
+        if seen is not None:
+            _replace(temporary, target, seen, changed, shown)
+        _sync_folder(target.parent)
+    except OSError as error:
+        raise translated(error, shown, "written") from error
     if read_bytes(target, len(content) + 1, shown) != content:
         raise StoreError(
             f"`{shown}` was written, and reads otherwise", hint="another program changed it, or the disk is failing"
@@ -177,6 +186,59 @@ def translated(error: OSError | ValueError, shown: str, done: str) -> ClewError:
     if error.errno == errno.ELOOP:
         return Refused(f"`{shown}` is a link that leads in a circle", hint="name the file itself")
     return StoreError(f"`{shown}` cannot be {done}: {error.strerror or error}", hint="check the disk")
+
+
+def _found(path: Path, length: int, shown: str) -> bytes:
+    """What a file holds, as far as is needed to tell it from `length` bytes; nothing where it is gone."""
+    try:
+        return read_bytes(path, length + 100_000_000, shown)
+    except NotFound:
+        return b""
+
+
+def _replace(temporary: Path, target: Path, seen: bytes, changed: Callable[[bytes], ClewError], shown: str) -> None:
+    """Put the new file in the place of the old one, and the old one back if it is not what was seen.
+
+    An editor that saves between the last look and the replacement is noticed only where two files can change places:
+    then what was replaced is still there to be looked at.
+    """
+    try:
+        exchanged = _exchange(temporary, target)
+        if not exchanged:
+            os.rename(temporary, target)
+    except FileNotFoundError as error:
+        _gone(temporary)
+        raise changed(b"") from error
+    except OSError:
+        _gone(temporary)
+        raise
+    if not exchanged:
+        return
+    try:
+        replaced = read_bytes(temporary, len(seen) + 100_000_000, shown)
+    except ClewError:
+        os.rename(temporary, target)
+        raise
+    if replaced != seen:
+        os.rename(temporary, target)
+        raise changed(replaced)
+    os.unlink(temporary)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Let two files change places in one step; False where the system or the file system cannot."""
+    names = os.fsencode(one), os.fsencode(other)
+    library = ctypes.CDLL(None, use_errno=True)
+    if hasattr(library, "renameat2"):
+        failed = library.renameat2(_HERE, names[0], _HERE, names[1], 2)
+    elif hasattr(library, "renamex_np"):
+        failed = library.renamex_np(*names, 2)
+    else:
+        return False
+    code = ctypes.get_errno()
+    if failed and code not in _NO_EXCHANGE:
+        raise OSError(code, os.strerror(code))
+    return not failed
 
 
 def _write_new(path: Path, content: bytes, mode: int) -> None:
