@@ -71,14 +71,14 @@ def _body_end(text: str, start: int) -> int:
 _PUTTY = re.compile(r"Private-Lines: \d{1,3}\r?\n(?P<s>(?:[A-Za-z0-9+/=]{1,80}(?:\r?\n|\Z)){1,100})")
 _JWK = re.compile(r"\"(?:d|p|q|dp|dq|qi|k)\"\s{0,4}:\s{0,4}\"(?P<s>[A-Za-z0-9_-]{20,2000})\"")
 _SEED = re.compile(
-    r"(?:phrase|mnemonic|seed|PHRASE|MNEMONIC|SEED|助记词)[\w:：=\"'`(是为]{0,12}(?: is| are| was)?[\s:：=\"'`(|]{0,8}(?P<s>(?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})"
+    r"(?:phrase|mnemonic|seed|PHRASE|MNEMONIC|SEED|助记词)[\w:：=\"'`(是为]{0,12}(?: is| are| was| \([^()\n]{0,30}\))?[\s:：=\"'`(|]{0,8}(?P<s>(?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})"
 )
 _RECOVERY = re.compile(
     r"(?i)(?:recovery|backup|scratch|emergency) codes?[^\n]{0,80}\n(?P<s>(?:[ \t>|-]{0,8}(?:\d\. )?[A-Za-z0-9]{4,10}(?:-[A-Za-z0-9]{4,10}){0,3}[ \t]*\n?){2,20})"
 )
 _PGPASS = re.compile(r"(?m)^[\w.*-]{1,200}:(?:\d{2,5}|\*):[\w*-]{1,60}:[\w*-]{1,60}:(?P<s>[^\s:]{3,200})\r?$")
 _GROUPS = (
-    ("private-key", "Private-Lines", _PUTTY), ("private-key", '"kty"', _JWK), 
+    ("private-key", "Private-Lines", _PUTTY), ("private-key", '"kty"', _JWK),
 )  # fmt: skip
 
 
@@ -190,7 +190,12 @@ def tables(text: str, places: list[int]) -> Iterator[Found]:
         if end < 0 or not any(sign in line for sign in "|,\t;"):
             continue
         sign = next((sign for sign in ("|", "\t", ",", ";") if sign in line and _heads_only(line, sign)), "")
-        if not sign or (sign != "|" and begin > 0 and text[begin - 2 : begin - 1] not in ("", "\n", "`")):
+        above = text[text.rfind("\n", 0, max(0, begin - 1)) + 1 : max(0, begin - 1)] if begin else ""
+        if (
+            not sign
+            or above.count(sign) == line.count(sign)
+            or (sign != "|" and begin > 0 and text[begin - 2 : begin - 1] not in ("", "\n", "`"))
+        ):
             continue
         column = line[: at - begin].count(sign)
         cell = line.split(sign)[column].strip(" `*\"'\t\r")
@@ -269,7 +274,7 @@ def decoded(text: str, start: int, end: int) -> tuple[int, int, str] | None:
     if match is None or match.end() - match.start() < 16 or match.end() < end:
         return None
     coded = match[0].rstrip("=").replace("-", "+").replace("_", "/")
-    if is_hex(coded) or coded.isalpha() and coded.islower():
+    if is_hex(coded) or (coded.isalpha() and coded.islower()):
         return None
     try:
         raw = base64.b64decode(coded[: len(coded) - (len(coded) % 4 == 1)] + "=" * (-len(coded) % 4))

@@ -7,7 +7,17 @@ import string
 from collections.abc import Iterator
 
 from clew.core.text.redact_names import Cue, cue_of
-from clew.core.text.redact_values import harmless, identifier, is_hex, is_uuid, long_phrase, phrase, random_like, weak
+from clew.core.text.redact_values import (
+    harmless,
+    identifier,
+    is_hex,
+    is_uuid,
+    long_phrase,
+    phrase,
+    random_like,
+    strong,
+    weak,
+)
 from clew.core.text.redact_views import left_of
 
 Found = tuple[int, int, str]
@@ -33,13 +43,13 @@ _SIGN = re.compile(
 _QUOTED = re.compile(r"""(?x) [bBrRuUfF@$]{0,2} (?P<quote>\\{1,3}["'] | ["'`“‘「『《【] | \*\*`? | \*\*)""")
 _PLAIN_LINE = re.compile(r"[^\s\"'`<>]{1,4000}")
 _PLAIN = re.compile(r"[^\s\"'`<>(){}\[\],;|，。；、）)」』】&\\]{1,4000}")
-_PLAIN_URL = re.compile(r"(?:(?!%26|%23|%20|%22)[^\s\"'`<>&#;,，。\\)\]}]){1,8000}")
+_PLAIN_URL = re.compile(r"(?:[^\s\"'`<>&#;,，。\\)\]}%]|%(?!26|23|20|22)){1,8000}")
 _WORDS_BEFORE = re.compile(r"(?:[A-Za-z]{2,20} ){1,2}\Z")
 _SCHEME = re.compile(r"(?i)(?:bearer|basic|token|digest|apikey|api-key|key|oauth|negotiate|bot|jwt|sso-key|genie-?key|"
-                     r"pve\w*|splunk|aws)[ \t=]{1,4}")  # fmt: skip
+                     r"pve\w*|splunk|aws)(?:[ \t=]{1,4}|%20)(?:token=)?[\"']?")  # fmt: skip
 _NEXT_VALUE = re.compile(
     r"""(?x) ["']?[ \t]{0,8},? (?:[ \t]{1,8}|\r?\n[ \t+-]{0,40}|[ \t]*)
-        (?: ["']?(?:value|Value|VALUE|val|default)["']?[ \t]{0,4}[:=][ \t]{0,4} (?P<q>["']?)(?P<v>[^\s"'<>,}]{1,4000})
+        (?: ["']?(?:value|Value|VALUE|val|default|content)["']?[ \t]{0,4}[:=][ \t]{0,4} (?P<q>["']?)(?P<v>[^\s"'<>,}]{1,4000})
           | ["']?[ \t]{0,4}:[ \t]{0,4}\{[^{}\n]{0,120}?"value"[ \t]{0,4}:[ \t]{0,4}(?P<q2>")(?P<v2>[^"\n]{1,4000})
         )"""
 )
@@ -95,8 +105,15 @@ def _after_name(text: str, start: int, end: int) -> Iterator[Found]:
         nested = _NEXT_VALUE.match(text, end)
         if nested is not None and nested["v2"] and _counts(nested["v2"], cue, True):
             found = nested.span("v2")
-    if found is None and sign is None and name.lower() not in ("pass", "auth"):
+    if name == "AUTH" and sign is None:
+        cue = Cue.PASSWORD
+    if found is None and sign is None:
         found = _beside(text, start, end, cue)
+        # As words of prose these two say little.
+        if found is not None and name.lower() in ("pass", "auth") and not strong(text[found[0] : found[1]]):
+            found = None
+    if found is None and cue is Cue.PASSWORD:
+        found = _in_front(text, start)
     if found is not None:
         yield *found, _kind(name, kind)
 
@@ -146,6 +163,10 @@ def _signed(text: str, start: int, sign: re.Match[str], cue: Cue, name: str) -> 
     if own_line and any(mark in value for mark in ("://", ";")) and "=" in value:
         match = _PLAIN.match(text, place)
         value, stop = (match[0], match.end()) if match else (value, stop)
+    if "&" in value:
+        # A form or an address: the next pair begins there.
+        first = re.split(r"&[\w.-]+=", value, maxsplit=1)[0]
+        value, stop = first, stop - len(value) + len(first)
     trimmed = value.rstrip(",;.)\"'。，:!?" if not own_line else ",;\"'。，")
     stop -= len(value) - len(trimmed)
     typed_like_code = bool(sign["space"]) and sign["sign"] == "=" and not own_line
@@ -212,6 +233,8 @@ _SPACED = re.compile(r"[\"']?[ \t]{1,40}(?:\|[ \t]*)?(?P<w>[\"'`“「*]{0,3})(?
 
 def _stands_alone(value: str, cue: Cue, text: str, start: int) -> bool:
     value = value.rstrip(".,;:)!?*")
+    if re.match(r"[A-Za-z][\w-]*[=:]", value):
+        return False
     named = identifier(value) and not (cue is Cue.PASSWORD and _word_and_number(value))
     if text[start : start + 2] == "--":
         return (
@@ -223,22 +246,33 @@ def _stands_alone(value: str, cue: Cue, text: str, start: int) -> bool:
         return False
     if cue is Cue.PASSWORD:
         return (
-            weak(value, 6)
-            and not re.fullmatch(r"[A-Za-z]+(?:['-][A-Za-z]+)*|[0-9.,]+|[A-Za-z]+[.!?]", value)
-            or long_phrase(value)
-        )
-    return random_like(value) and not is_uuid(value)
+            weak(value, 6) and not re.fullmatch(r"[A-Za-z]+(?:['-][A-Za-z]+)*|[0-9.,]+|[A-Za-z]+[.!?]", value)
+        ) or long_phrase(value)
+    return random_like(value) and (cue is Cue.SECRET or not is_uuid(value))
 
 
 _PROSE = re.compile(
     r"""(?x)
-      (?:[ \t]{1,4}|[ \t]?\()
+      (?:[?]?[ \t]{1,4}|[ \t]?\()
       (?: (?:[A-Za-z][\w'.-]{0,20}|\([^()\n]{0,40}\))[ \t]{1,4} ){0,6}?
-      (?: (?:is|was|as|to|now|use|be|are|value|like|reads|with|ist|equals|becomes)[ \t]{1,4}
+      (?: (?:is|it's|its|was|as|to|now|use|be|are|value|like|reads|with|ist|equals|becomes)[ \t]{1,4}
         | (?P<colon>[\w)]{0,20}[:=][ \t]{0,8}(?:\n[ \t]{0,8})?) | (?=["'`“「*(]) | (?P<bare>)(?=[A-Za-z0-9+/_-]*[0-9]) )
       (?P<wrap>[\[("'`“「*]{0,3}) (?P<v>[^\s"'`”」*<>()|，。；]{4,4000})
     """
 )
+_IN_FRONT = re.compile(
+    r"[\"'`“]?(?P<v>[A-Za-z0-9][!-~]{4,60}?)[\"'`”]? (?:as|is|was)(?: (?:the|my|our|your|a|new|root|admin|initial|wifi|login|db)){0,3} \Z"
+)
+
+
+def _in_front(text: str, start: int) -> tuple[int, int] | None:
+    """`use … as the password`."""
+    match = _IN_FRONT.search(text, max(0, start - 90, text.rfind("\n", 0, start) + 1), start)
+    if match is None or not (strong(match["v"]) or (weak(match["v"], 6) and _word_and_number(match["v"]))):
+        return None
+    return match.span("v")
+
+
 _ABOUT_IDS = re.compile(r"(?i)\b(?:commit|hash|digest|sha|sha256|id|checksum|version|request|trace|md5|fingerprint|uuid|"
                         r"count|limit|length|at|since|until|on|of type|policy|rule)\b|\d{4}-\d\d")  # fmt: skip
 
@@ -250,6 +284,10 @@ def _in_prose(text: str, start: int, end: int, cue: Cue) -> tuple[int, int] | No
     if match is None or match.start("v") - end > 120:
         return None
     between, value = text[end : match.start("v")], match["v"]
+    if "&" in value:
+        # A form or an address: the next pair begins there.
+        first = re.split(r"&[\w.-]+=", value, maxsplit=1)[0]
+        value, stop = first, stop - len(value) + len(first)
     trimmed = value.rstrip(".,;:!?)\\")
     named = identifier(trimmed) and not (cue is Cue.PASSWORD and (_word_and_number(trimmed) or phrase(trimmed)))
     if not trimmed or harmless(trimmed) or named or _ABOUT_IDS.search(between):
@@ -271,7 +309,7 @@ def _word_and_number(value: str) -> bool:
     """`Tulip_48`, `x-aB3c`: a name by its form, a password after a cue."""
     if value != value.lower() and re.search(r"[a-z][0-9]+[A-Za-z]|[A-Z][0-9]+[a-z]", value) and len(value) <= 20:
         return True
-    return re.fullmatch(r"[A-Za-z]{3,12}[_.-][0-9]{2,6}", value) is not None
+    return re.fullmatch(r"[A-Za-z]{3,12}[_.#@!-][0-9]{2,6}", value) is not None
 
 
 def _counts(value: str, cue: Cue, sure: bool, *, strict: bool = False, vendor: bool = False) -> bool:
@@ -287,7 +325,7 @@ def _counts(value: str, cue: Cue, sure: bool, *, strict: bool = False, vendor: b
         return False
     if cue is Cue.PASSWORD:
         return _typed(value, sure)
-    if " " in value or not sure and identifier(value):
+    if " " in value or (not sure and identifier(value)):
         return False
     digits = any(map(str.isdigit, value))
     return digits and weak(value, 8) and any(map(str.isalpha, value)) and (sure or not identifier(value))
@@ -358,6 +396,9 @@ def everywhere(text: str, word: str) -> Iterator[int]:
         at = text.find(word, at + len(word))
 
 
+_USER_AND = re.compile(r"[A-Za-z][\w.@-]{0,40} ?/ ?(?P<v>[!-~]{5,400})")
+
+
 def _after_chinese(text: str, end: int, password: bool) -> tuple[int, int] | None:
     stop = _SENTENCE_END.search(text, end, end + 40)
     window = stop.start() if stop else min(len(text), end + 40)
@@ -372,6 +413,9 @@ def _after_chinese(text: str, end: int, password: bool) -> tuple[int, int] | Non
     between = text[end:start]
     if _CHINESE_STOP.search(between) or re.search(r"\bID\b|\n[^\n]*\n", between):
         return None
+    pair = _USER_AND.match(text, start)
+    if pair is not None:
+        start, value = pair.start("v"), pair["v"]
     value = re.split(r"[\"'`,;<>()\\]|\*\*", value, maxsplit=1)[0].rstrip(".:!?*")
     good = (
         (weak(value, 5) and (not identifier(value) or _word_and_number(value) or long_phrase(value)))

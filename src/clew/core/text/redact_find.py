@@ -194,6 +194,6 @@ def _again(text: str, values: Iterable[str]) -> Iterator[Span]:
         at = text.find(value)
         while at >= 0:
             end = at + len(value)
-            if len(value) >= 16 or not (text[at - 1 : at].isalnum() and at or text[end : end + 1].isalnum()):
+            if len(value) >= 16 or not ((text[at - 1 : at].isalnum() and at) or text[end : end + 1].isalnum()):
                 yield Span(at, end, "secret")
             at = text.find(value, end)

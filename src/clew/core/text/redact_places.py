@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from clew.core.text.redact_values import harmless, identifier, is_uuid, random_like, weak
+from clew.core.text.redact_values import harmless, identifier, is_uuid, random_like, strong, weak
 from clew.core.text.redact_views import left_of
 
 Found = tuple[int, int, str]
@@ -68,15 +68,31 @@ _PLACES = (
     _place("password", "add_user change_password useradd", rf"(?:add_user|change_password) [\w@.-]{{1,60}} {_V}"),
     _place("password", "identified by␣", r"(?i)identified(?: with [\w']{1,40})?(?: by|\s+as)(?: password)?\s+['\"](?P<s>[^'\"\n]{3,200})['\"]", 40),
     _place("password", "password", r"(?i)\bpassword[ \t]{0,4}[( ][ \t]{0,4}'(?P<s>[^'\n]{3,200})'"),
-    _place("token", "vault␣login vault␣unseal unseal␣ with-token add-authtoken", rf"(?:vault login|unseal|with-token <<<|add-authtoken) [\"']?(?P<s>[A-Za-z0-9._+/=-]{{16,400}})", 12, typed=False),
+    _place("token", "vault␣login vault␣unseal unseal␣ with-token add-authtoken", r"(?:vault login|unseal|with-token <<<|add-authtoken) [\"']?(?P<s>[A-Za-z0-9._+/=-]{16,400})", 12, typed=False),
     _place("password", "auth=( basicauth basic_auth( authbasic",
            r"(?i)(?:auth=|basic_?auth)\s?\(\s?[\"'][^\"'\n]{1,80}[\"']\s?,\s?[\"'](?P<s>[^\"'\n]{4,200})[\"']"),
     _place("secret", "fernet( aesgcm( sign(", r"\b(?:Fernet|AESGCM|HMAC|ChaCha20Poly1305|sign)\(\s?b?[\"'](?P<s>[^\"'\n]{16,200})[\"']", typed=False),
     _place("password", "senha password␣ login␣", r"(?m)(?:^|\s)(?:login[ \t]+\S{1,80}\s+)password[ \t]+(?P<s>[^\s\"']{3,200})", 120),
     _place("secret", "setx␣", rf"(?i)setx [A-Z_]{{1,60}}(?:PASS\w*|SECRET|TOKEN|KEY) {_V}"),
     _place("password", "send␣", r"\bsend (?:-- )?[\"'](?P<s>[^\"'\n\\]{4,80})\\[rn]"),
+    _place(
+        "secret", "ak? sk? ak: sk: ak= sk= ak␣ sk␣",
+        r"(?<![A-Za-z])(?:[aA][kK]|[sS][kK])[ ]?(?:[:：=是为]|[ ])[ ]?[\"'`「]?(?P<s>[A-Za-z0-9+/=_-]{16,80})", typed=False,
+    ),
+    _place(
+        "secret", "client(", r"(?i)client\(\s{0,10}[\"'][^\"'\n]{1,80}[\"']\s{0,4},\s{0,10}[\"'](?P<s>[^\"'\n]{16,200})[\"']",
+        typed=False,
+    ),
+    _place("password", "net␣use", r"net use [^\n]{0,100}?\\\\\S{1,100} (?P<s>[^\s/*]\S{3,100})"),
+    _place("password", "securestring", r"(?i)securestring (?:-string )?[\"'](?P<s>[^\"'\n]{3,200})[\"']"),
+    _place("password", "user␣", r"user [\w.@-]{1,60} (?P<s>[^\s\"']{5,100})(?=\s*(?:\n|$))"),
+    _place("password", "-u␣", r"-u [\"']?[^\s,:\"'$]{1,60},(?P<s>[^\s\"']{4,200})"),
+    _place(
+        "password", "credential creds login␣ login: account: logon:",
+        r"(?i)(?:credentials?|creds|login|account|logon)(?: (?:is|are))?[:= ]{1,3}[\w.@-]{1,60} ?[/:] ?(?P<s>[^\s\"'/,]{5,100})",
+    ),
     _place("secret", "secret= ", r"otpauth://[^\s\"'<>]{1,200}[?&]secret=(?P<s>[A-Z2-7]{12,64})", 220),
-)  # fmt: skip  # noqa: E501
+)  # fmt: skip
 
 
 def placed(text: str, lower: bytes) -> Iterator[Found]:
@@ -114,6 +130,10 @@ def _near(place: _Place, hint: bytes, text: str, lower: bytes) -> Iterator[Found
         at = lower.find(hint, max(at + len(hint), done))
 
 
+_LOOSE = (b"user ", b"credential")
+"""Hints that are words of prose: only a password that looks like one counts beside them."""
+
+
 def _secret(place: _Place, match: re.Match[str]) -> bool:
     value = match["s"]
     if place.hints[0] == b"://" and place.typed:
@@ -132,6 +152,8 @@ def _secret(place: _Place, match: re.Match[str]) -> bool:
             or (len(value) >= 20 and any(map(str.isdigit, value)) and "/" in value)
             or (place.kind == "authorization" and value.endswith("="))
         )
+    if place.hints[0] in _LOOSE:
+        return strong(value)
     return (
         weak(value, 3)
         or random_like(value)

@@ -22,7 +22,6 @@ _HARMLESS = re.compile(
     | (?:os|env|process|settings|config|self|cls|this|secrets|request|args|options|ctx|app|var|local|data|module|each
         |params|props|state|std|import\.meta)\.[\w.\[\]"'()?]+
     | .*\b(?:getenv|environ|env\.[A-Z]).*
-    | (?:~|\.{1,2}|[a-z]:)?[\\/](?:[\w.@-]+[\\/])*[\w.@-]*\.?[\w-]*
     | [a-z][a-z0-9+.-]{1,20}://[^:@]*                 # an address without a password
     | arn:aws.* | op://.* | vault:.* | enc\[.* | !vault.* | alias/.* | projects/.*
     | .+\.(?:key|pem|crt|json|ya?ml|txt|py|go|js|ts|md|html?|toml|ini|cfg|env|rs|java|rb|sh|log|lock|csv|png|svg|zip)
@@ -35,6 +34,7 @@ _HARMLESS = re.compile(
     | [\w.+-]+@[\w-]+(?:\.[\w-]+)+                    # a mail address
     """
 )
+_PATH = re.compile(r"(?i)(?:~|\.{1,2}|[a-z]:)?[\\/](?:[\w.@-]+[\\/])*[\w.@-]*")
 _HASH = re.compile(
     r"\$(?:2[abxy]?|5|6|1|y|argon2\w*|scrypt|pbkdf2[\w-]*|apr1)\$|pbkdf2_sha|scrypt:|argon2|\{S?SHA", re.IGNORECASE
 )
@@ -59,6 +59,7 @@ def harmless(value: str) -> bool:
     return (
         (len(words) >= 2 and all(word.lower() in _FORM_WORDS for word in words))
         or _HARMLESS.fullmatch(value[:200]) is not None
+        or (_PATH.fullmatch(value[:200]) is not None and not random_like(value.replace("/", ""), 30))
         or _HASH.match(value) is not None
         or _CJK.search(value, 0, 400) is not None
         or "REDACTED" in value
@@ -112,6 +113,13 @@ def weak(value: str, least: int = 5) -> bool:
     if digits:
         return True
     return phrase(value) or re.search(r"[!#%^*@+&?]", value) is not None
+
+
+def strong(value: str) -> bool:
+    """A password as generators and careful people make them: letters, digits and a sign, or both cases and digits."""
+    if not weak(value, 6) or not any(map(str.isdigit, value)) or not any(map(str.isalpha, value)):
+        return False
+    return re.search(r"[!#%^*@+&?]", value) is not None or (value != value.lower() and value != value.upper())
 
 
 def phrase(value: str) -> bool:
