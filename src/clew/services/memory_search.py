@@ -188,6 +188,9 @@ class MemorySearch:
             # A turn often answers in other words than the one before it was asked in.
             beside = {(one.document, one.place + step) for one in spoken for step in (-1, 1)}
             passages.update((turns[key].id, turns[key]) for key in beside if key in turns)
+        if chosen.since or chosen.until:
+            within = index.within(list(passages), chosen)
+            passages = {number: one for number, one in passages.items() if number in within}
         documents = index.documents(list({one.document for one in passages.values()}))
         ranked = rank(
             question,

@@ -249,18 +249,22 @@ class MemoryReading:
         every, values_of = np.concatenate(ids), np.concatenate(scores) / 127
         order = np.lexsort((every, -values_of))[:most]
         found = [(int(every[i]), float(values_of[i])) for i in order if np.isfinite(values_of[i])]
-        return self._within(found, chosen) if chosen.since or chosen.until else found
+        if not (chosen.since or chosen.until):
+            return found
+        kept = self.within([row[0] for row in found], chosen)
+        return [row for row in found if row[0] in kept]
 
-    def _within(self, found: Sequence[tuple[int, float]], chosen: Filter) -> list[tuple[int, float]]:
+    def within(self, ids: Sequence[int], chosen: Filter) -> set[int]:
+        """Those of the passages that a filter lets through, its times included."""
         where, values = _where(chosen, times=True)
         kept: set[int] = set()
-        for part in _parts([passage for passage, _ in found]):
+        for part in _parts(ids):
             query = (
                 "select passages.id from passages join documents on documents.id = document "
                 f"where passages.id in ({_marks(part)}) and {where}"
             )
             kept.update(row[0] for row in self._db.execute(query, [*part, *values]))
-        return [row for row in found if row[0] in kept]
+        return kept
 
     def vectors(self, ids: Sequence[int]) -> dict[int, Floats]:
         """Vectors of passages, about of length one; those without one are left out."""
@@ -309,15 +313,15 @@ def _where(chosen: Filter, *, times: bool = False) -> tuple[str, list[str]]:
         ("tier", chosen.tiers), ("workspace", chosen.workspaces), ("type", chosen.types), ("status", chosen.statuses),
     ):  # fmt: skip
         if wanted:
-            parts.append(f"{column} in ({_marks(wanted)})")
+            parts.append(f"documents.{column} in ({_marks(wanted)})")
             values += wanted
     if chosen.branches:
-        parts.append(f"branch in ('', {_marks(chosen.branches)})")
+        parts.append(f"documents.branch in ('', {_marks(chosen.branches)})")
         values += chosen.branches
     if chosen.tags:
-        parts.append(f"({' or '.join('instr(tags, ?)' for _ in chosen.tags)})")
+        parts.append(f"({' or '.join('instr(documents.tags, ?)' for _ in chosen.tags)})")
         values += [f"|{tag}|" for tag in chosen.tags]
-    moment = "coalesce(nullif(at, ''), nullif(updated, ''), created)"
+    moment = "coalesce(nullif(at, ''), nullif(documents.updated, ''), documents.created)"
     if times and chosen.since:
         parts.append(f"{moment} >= ?")
         values.append(chosen.since)

@@ -22,7 +22,7 @@ _ENGLISH = re.compile(
 )
 _MAY_IS_A_MONTH = re.compile(r"\b(?:in|of|during|since|until|on|early|late|mid|last|next)[\s-]+$")
 _ISO = re.compile(r"\b((?:19|20)\d\d)-(\d\d)(?:-(\d\d))?\b")
-_YEAR = re.compile(r"(?<![\d-])((?:19|20)\d\d)(?![\d年-])")
+_YEAR = re.compile(r"(?<![\w.-])((?:19|20)\d\d)(?![\w年-])", re.ASCII)
 _CHINESE = re.compile(r"(?:(?P<year>(?:19|20)\d\d)\s*年)?\s*(?P<month>\d{1,2})\s*月(?:\s*(?P<day>\d{1,2})\s*[日号])?")
 _CHINESE_YEAR = re.compile(r"((?:19|20)\d\d)\s*年(?!\s*\d{1,2}\s*月)")
 
@@ -142,7 +142,7 @@ def _parts(lower: str) -> Iterator[tuple[int | None, int | None, int | None]]:
     for match in _ENGLISH.finditer(lower):
         day = match["before"] or match["after"]
         bare = not day and not match["year"]
-        if match["month"] in ("may", "mar") and bare and not _MAY_IS_A_MONTH.search(lower[: match.start("month")]):
+        if match["month"] in ("may", "march", "mar") and bare and not _MAY_IS_A_MONTH.search(lower[: match.start("month")]):
             continue
         said_year = said_year or match["year"] is not None
         yield (int(match["year"]) if match["year"] else None), _MONTHS[match["month"][:3]], int(day) if day else None

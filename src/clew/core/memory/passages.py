@@ -48,7 +48,7 @@ def split(body: str, *, first: int = 1, day: str = "") -> tuple[Piece, ...]:
         for group in _grouped(paragraphs):
             text = "\n".join(line for _, line in group)
             clock = _CLOCK.search(text[:24]) or _CLOCK.search(heading.rpartition(" > ")[2])
-            at = f"{day}T{int(clock[1]):02}:{clock[2]}" if day and clock else ""
+            at = f"{day}T{int(clock[1]):02}:{clock[2]}" if day and clock else day
             pieces.append(Piece(text, group[0][0], group[-1][0], heading, at=at))
     return tuple(pieces)
 
