@@ -56,8 +56,13 @@ CHARACTERS = 2.8
 MOST_ANCHOR_FILES = 24
 """Files that are anchors in one prompt."""
 _UNKNOWN = {"en": "no file here speaks of ", "zh": "这里没有文件提到："}
+_WHOLE = r"(?:project|repo(?:sitory)?|code ?base|code|source(?: tree)?|workspace|package)"
 _ASKS_TREE = re.compile(
-    r"\b(?:director(?:y|ies)|folders?|layout|structure|tree|organi[sz]ed|overview|architecture)\b|目录|结构|布局|概览|架构",
+    rf"\b(?:(?:director(?:y|ies)|folder|file|{_WHOLE})'?s? (?:layout|structure|tree|hierarchy|overview|architecture)"
+    rf"|(?:layout|structure|overview|architecture|map) of (?:the |this |our )?{_WHOLE}"
+    rf"|{_WHOLE} (?:is )?(?:organi[sz]ed|laid out|structured)"
+    r"|(?:which|what) (?:folders|directories) are there|(?:list|show)(?: me)?(?: the| all)* (?:folders|directories))\b"
+    r"|(?:目录|项目|代码|文件|工程|仓库|源码)的?(?:目录)?(?:结构|布局|概览|架构|组织)|目录树|(?:有哪些|列出)(?:目录|文件夹)|整体架构",
     re.IGNORECASE,
 )
 
