@@ -39,6 +39,8 @@ class Options:
     """A repository to measure the peers in, where Django is too large for one."""
     sample: int = 40
     """Labelled items that the peers are asked, at most."""
+    passages: int = 10_000
+    """Of the memory of Q-24."""
 
     def file(self, name: str) -> Path:
         """A labelled file. Raises Missing."""
