@@ -132,7 +132,6 @@ def check_url(url: str) -> str:
 
 
 _CAUSES: Final = (
-    (r"Unable to create '[^']*\.lock'|\.lock': File exists", "lock"),
     (
         r"\[rejected\]|\[remote rejected\].*(?:cannot lock|fetch first)|non-fast-forward|failed to update ref",
         "rejected",

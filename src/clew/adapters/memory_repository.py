@@ -11,6 +11,7 @@ import contextlib
 import fcntl
 import hashlib
 import os
+import re
 import stat
 import subprocess
 import time
@@ -198,11 +199,14 @@ class MemoryRepository:
             descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         except (OSError, ValueError):
             return None
-        with os.fdopen(descriptor, "rb") as file:
+        try:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode) or status.st_size > MOST_BYTES:
                 return None
-            return file.read(MOST_BYTES)
+            with os.fdopen(descriptor, "rb", closefd=False) as file:
+                return file.read(MOST_BYTES)
+        finally:
+            os.close(descriptor)
 
     def id_of(self, content: bytes, like: str) -> str:
         """The id that git gives these bytes, in the kind of hash that the id `like` is of."""
@@ -324,6 +328,6 @@ def _wait_for(descriptor: int, deadline: float) -> None:
 
 
 def named_lock(said: str) -> str:
-    """The file that a message of git puts in quotes first."""
-    start = said.find("'")
-    return said[start + 1 : said.find("'", start + 1)] if start >= 0 else said
+    """The file of a lock that a message of git names."""
+    found = re.search(r"'([^']*\.lock)'", said)
+    return found[1] if found else said

@@ -97,7 +97,7 @@ def begin(git: MemoryGit, url: str = "") -> bool:
     if new:
         ignored = git.root / ".gitignore"
         if not ignored.exists():
-            put(ignored, _IGNORED.encode(), mode=0o600, new=True, before=lambda: None, shown=".gitignore")
+            _put(ignored, _IGNORED.encode(), None, ".gitignore", lambda _: _in_the_way(".gitignore"))
         with repository.held(_LOCK_SECONDS):
             _commit_all(git, repository, "Begin")
     return new
@@ -254,23 +254,12 @@ def _change_file(root: Path, repository: MemoryRepository, path: str, was: Leaf 
         # Its files are gone; what remains, if anything, stands in the way.
         with contextlib.suppress(OSError):
             os.rmdir(place)
-    there = os.path.lexists(place)
-    if there and content is not None and repository.on_disk(path) == content:
+    there, now = os.path.lexists(place), repository.on_disk(path)
+    if now == content and (there or content is None):
         return False
-
-    def unchanged() -> None:
-        now = repository.on_disk(path)
-        if was is None:
-            same = not os.path.lexists(place)
-        else:
-            same = now is not None and repository.id_of(now, was.id) == was.id
-        if not same:
-            raise Conflict(f"`{printable(path)}` stands in the way of a sync", hint="move it away, or commit it first")
-
+    if there if was is None else now is None or repository.id_of(now, was.id) != was.id:
+        raise _in_the_way(path)
     if content is None:
-        if not there:
-            return False
-        unchanged()
         try:
             os.unlink(place)
         except OSError as error:
@@ -278,20 +267,26 @@ def _change_file(root: Path, repository: MemoryRepository, path: str, was: Leaf 
                 f"`{printable(path)}` cannot be deleted: {error.strerror}", hint="check its rights"
             ) from error
         return True
-    real = os.path.join(os.path.realpath(root), *path.split("/")[:-1])
-    if os.path.realpath(place.parent) != real:
+    if os.path.realpath(place.parent) != os.path.join(os.path.realpath(root), *path.split("/")[:-1]):
         raise Conflict(f"`{printable(path)}` lies behind a link", hint="put the folder itself there")
     make_folder(place.parent)
+    _put(place, content, now, printable(path), lambda _: _in_the_way(path))
+    return True
+
+
+def _put(place: Path, content: bytes, seen: bytes | None, shown: str, changed: Callable[[bytes], Conflict]) -> None:
+    """Write a file over what was seen in it, or anew, and keep its rights."""
     mode = 0o600
     with contextlib.suppress(OSError):
         mode = os.lstat(place).st_mode & 0o777
     try:
-        put(place, content, mode=mode, new=not there, before=unchanged, shown=printable(path))
-    except FileExistsError:
-        raise Conflict(
-            f"`{printable(path)}` stands in the way of a sync", hint="move it away, or commit it first"
-        ) from None
-    return True
+        put(place, content, mode=mode, seen=seen, changed=changed, shown=shown)
+    except FileExistsError as error:
+        raise changed(b"") from error
+
+
+def _in_the_way(path: str) -> Conflict:
+    return Conflict(f"`{printable(path)}` stands in the way of a sync", hint="move it away, or commit it first")
 
 
 def _lock_folder(root: Path, path: str) -> Path:
@@ -345,12 +340,10 @@ def resolve(git: MemoryGit, ref: str, take: str, *, redact: Callable[[str], str]
         _commit_all(git, repository, BY_HAND)
         with locked(_lock_folder(git.root, copy.path), _DOCUMENT_SECONDS):
             if texts(git.root, copy) != (ours, theirs):
-                raise Conflict("the document has changed meanwhile", hint="look at it again: `clew sync --show`")
+                raise _changed_meanwhile()
             if text != ours:
-                place = git.root / copy.path
-                there = place.exists()
-                mode = place.stat().st_mode & 0o777 if there else 0o600
-                put(place, text.encode(), mode=mode, new=not there, before=lambda: None, shown=copy.path)
+                seen = ours.encode() if (git.root / copy.path).exists() else None
+                _put(git.root / copy.path, text.encode(), seen, printable(copy.path), lambda _: _changed_meanwhile())
             _change_file(git.root, repository, copy.copy, repository.tree(repository.head()).get(copy.copy), None)
         head = repository.head()
         changes = repository.changes(head, (copy.path, copy.copy))
@@ -359,6 +352,10 @@ def resolve(git: MemoryGit, ref: str, take: str, *, redact: Callable[[str], str]
         if made:
             repository.move_head(made, head, message, changes)
     return copy, made or head
+
+
+def _changed_meanwhile() -> Conflict:
+    return Conflict("the document has changed meanwhile", hint="look at it again: `clew sync --show`")
 
 
 def _named(root: Path, ref: str) -> Copy:

@@ -193,11 +193,10 @@ def _format_of(descriptor: int) -> int:
 
 def _opened(path: Path) -> BinaryIO:
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
-    file = os.fdopen(descriptor, "rb")
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        file.close()
+        os.close(descriptor)
         raise OSError(f"{path} is no file")
-    return file
+    return os.fdopen(descriptor, "rb")
 
 
 def _forwards(file: BinaryIO) -> Iterator[bytes | None]:

@@ -86,7 +86,7 @@ SYNC_TEXTS: dict[str, tuple[str, str]] = {
         "此工作区没有条目：`clew audit --all` 查看全部工作区",
     ),
     "audit.limit": ("the newest {}: `--limit 0` shows all", "仅最新 {} 条：`--limit 0` 显示全部"),
-    "audit.damaged": ("{} lines are damaged and were left out", "{} 行已损坏，未显示"),
+    "audit.damaged": ("damaged lines, left out: {}", "已损坏而未显示的行：{}"),
     "audit.newer": (
         "a newer Clew wrote some of it; what is not understood is left out",
         "其中一部分由更新版本的 Clew 写入；无法理解的内容未显示",

@@ -1,0 +1,98 @@
+"""Machines that share a memory over a bare repository on disk, for tests of `clew sync`."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from clew.adapters.memory_git import MemoryGit
+from clew.services.sync import Synced, begin, conflicts, synchronise
+
+
+@dataclass
+class Machine:
+    """A memory root with its repository. Paths are below the root."""
+
+    root: Path
+
+    @property
+    def git(self) -> MemoryGit:
+        """As a new process would have it."""
+        return MemoryGit(self.root, os.environ)
+
+    def write(self, path: str, text: str | bytes) -> None:
+        """Write a file as an editor would."""
+        place = self.root / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(text.encode() if isinstance(text, str) else text)
+
+    def text(self, path: str) -> str:
+        """What a file says."""
+        return (self.root / path).read_text("utf-8")
+
+    def files(self) -> dict[str, str]:
+        """All files but the hidden ones."""
+        return {
+            path.relative_to(self.root).as_posix(): path.read_bytes().decode("utf-8", "replace")
+            for path in sorted(self.root.rglob("*"))
+            if path.is_file() and not any(part.startswith(".") for part in path.relative_to(self.root).parts)
+        }
+
+    def sync(self, *, join: bool = False) -> Synced:
+        """Exchange, without waiting between tries."""
+        return synchronise(self.git, join=join, wait=lambda _: None)
+
+    def run(self, *arguments: str, ok: bool = True) -> str:
+        """Git as a person would use it."""
+        done = subprocess.run(["git", "-C", str(self.root), *arguments], capture_output=True, check=False)
+        assert not ok or done.returncode == 0, done.stderr
+        return os.fsdecode(done.stdout).strip()
+
+    def history(self) -> set[str]:
+        """Every text that can be reached from HEAD."""
+        rows = [row.split(" ", 1)[0] for row in self.run("rev-list", "--objects", "HEAD").splitlines()]
+        given = "\n".join(rows).encode() + b"\n"
+        command = ["git", "-C", str(self.root), "cat-file", "--batch-check=%(objecttype) %(objectname)"]
+        kinds = subprocess.run(command, input=given, capture_output=True, check=True).stdout.decode().splitlines()
+        blobs = [row.split()[1] for row in kinds if row.startswith("blob")]
+        out: set[str] = set()
+        for blob in blobs:
+            raw = subprocess.run(
+                ["git", "-C", str(self.root), "cat-file", "blob", blob], capture_output=True, check=True
+            )
+            out.add(raw.stdout.decode("utf-8", "replace"))
+        return out
+
+    def open_conflicts(self) -> list[tuple[str, str]]:
+        """Document and copy of each conflict."""
+        return [(one.path, one.copy) for one in conflicts(self.root)]
+
+
+def remote_of(folder: Path) -> Path:
+    """An empty bare repository."""
+    place = folder / "remote.git"
+    subprocess.run(["git", "init", "-q", "--bare", "-b", "main", str(place)], check=True)
+    return place
+
+
+def machine(folder: Path, name: str, remote: Path | None = None) -> Machine:
+    """A machine whose memory is a repository."""
+    made = Machine(folder / name / "memory")
+    begin(made.git, str(remote) if remote else "")
+    return made
+
+
+def pair(folder: Path, files: dict[str, str | bytes]) -> tuple[Machine, Machine]:
+    """Two machines that have the same files."""
+    remote = remote_of(folder)
+    one = machine(folder, "one", remote)
+    for path, text in files.items():
+        one.write(path, text)
+    one.sync()
+    two = machine(folder, "two", remote)
+    two.sync(join=True)
+    one.sync()
+    assert one.files() == two.files()
+    return one, two
