@@ -186,6 +186,31 @@ def redact(file: Path, least: Sequence[str], as_json: bool, output: Path | None)
     _close(asdict(result), bounds, rows, heads, language, as_json=as_json)
 
 
+@eval_.command(epilog="\b\nExample:\n  clew eval recall notes/ --memories memories_when --min messages.precision=0.8")
+@_measured
+@click.option("--memories", default="memories", show_default=True, metavar="NAME", help="Folder of the notes in it.")
+@click.option("--today", metavar="DATE", help="The day that decides what has expired: 2026-06-15.  [default: today]")
+@click.option("--engine", type=click.Choice(["best", "e5", "static"]), default="best", show_default=True,
+              help="Which embedding judges.")  # fmt: skip
+def recall(file: Path, least: Sequence[str], as_json: bool, memories: str, today: str | None, engine: str) -> None:
+    """Which notes of a folder come to mind for labelled messages and conversations.
+
+    FILE is a folder with `memories/*.md`, `messages.jsonl` and, if there are any, `conversations.jsonl`.
+    """
+    from clew.services.eval.recall import evaluate_recall
+
+    app, bounds = App.here(), _bounds(least)
+    day = today or datetime.now().astimezone().date().isoformat()
+    names = ("e5", "static") if engine == "best" else (engine,)
+    with bar(app.locale, _items(app.locale)) as progress:
+        result = evaluate_recall(file, day, memories=memories, engines=names, progress=progress)
+    bad = [item for item in result.items if item.wrong or item.missed]
+    bad.sort(key=lambda item: (-len(item.harmful), -len(item.wrong), -len(item.missed)))
+    rows = [(item.id, item.text, ", ".join(item.wrong), ", ".join(item.missed)) for item in bad]
+    heads = ("eval.id", "eval.message", "eval.wrong", "eval.missed")
+    _close(asdict(result), bounds, rows, heads, app.locale, as_json=as_json)
+
+
 @eval_.command(epilog="\b\nExample:\n  clew eval init team-questions.jsonl --for context")
 @click.argument("file", type=FILE, default="questions.jsonl")
 @click.option("--for", "purpose", type=click.Choice(list(TEMPLATES)), default="context", show_default=True,

@@ -71,6 +71,13 @@ HELP: dict[str, str] = SYNC_HELP | {
     "Each measurement prints a table with the worst items, or with --json one object. `clew eval init` writes a commented template for your own questions.": "每项评测输出一张列出最差项的表格；加 --json 则输出一个对象。`clew eval init` 会写入带注释的模板，供你填写自己的问题。",
     "How many secrets of labelled texts are gone, and what else went with them.": "标注文本中的机密有多少已被隐去，又误删了多少其他内容。",
     'Write a line {"id", "output"} for each text.': '为每段文本写一行 {"id", "output"}。',
+    "Which notes of a folder come to mind for labelled messages and conversations.": "对带标注的消息和对话，会想起目录中的哪些记忆。",
+    "FILE is a folder with `memories/*.md`, `messages.jsonl` and, if there are any, `conversations.jsonl`.": (
+        "FILE 是一个目录，内有 `memories/*.md`、`messages.jsonl`，以及可选的 `conversations.jsonl`。"
+    ),
+    "Folder of the notes in it.": "其中存放记忆的文件夹。",
+    "The day that decides what has expired: 2026-06-15.": "据以判断是否过期的日期：2026-06-15。",
+    "Which embedding judges.": "由哪种向量判断。",
     "How often the mode decision agrees with labelled questions.": "模式判断与标注问题一致的比例。",
     "How often the context of a question about a repository holds the passages that answer it.": "关于仓库的问题，其上下文含有答案段落的比例。",
     "Whether the words of a commit lead to the files that it changed.": "提交说明的文字能否找到它所改动的文件。",

@@ -1,0 +1,158 @@
+"""Which notes to mention for a message: values and the decision. At most three, or silence with a reason.
+
+A hint is id, name and description, no body and no score. Below the threshold nothing is said: noise costs more than a
+missed hint.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from clew.core.memory.document import MOST_NAME, Document, clean_description, clean_line
+
+MOST_HINTS: Final = 3
+"""Hints of one message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A note as recall sees it. `expires` is a date YYYY-MM-DD; empty texts mean "not given".
+
+    `scope` is "user" or "project"; `workspace` names the project that a project note belongs to.
+    """
+
+    id: str
+    name: str
+    description: str = ""
+    body: str = ""
+    type: str = "note"
+    scope: str = "project"
+    workspace: str = ""
+    tags: tuple[str, ...] = ()
+    when: tuple[str, ...] = ()
+    status: str = "active"
+    superseded_by: str = ""
+    expires: str = ""
+
+    @property
+    def hintable(self) -> bool:
+        """Whether it may ever be a hint: active, with a description, replaced by nothing. Expiry is asked apart."""
+        return bool(self.id and self.description.strip()) and self.status == "active" and not self.superseded_by
+
+
+def note_of(document: Document) -> Note:
+    """A document as recall sees it."""
+    return Note(
+        id=document.id,
+        name=document.name,
+        description=document.description,
+        body=document.body,
+        type=document.type,
+        scope=document.scope,
+        workspace=document.workspace,
+        tags=document.tags,
+        when=document.when,
+        status=document.status,
+        superseded_by=document.superseded_by,
+        expires=document.expires.isoformat() if document.expires else "",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """What is said of a note: one line each, without control characters."""
+
+    id: str
+    name: str
+    description: str
+
+    @property
+    def ref(self) -> str:
+        """The reference that opens the note."""
+        return f"clew://memory/{self.id}"
+
+
+def hint(id_: str, name: str, description: str) -> Hint:
+    """A hint from what a note says of itself; line breaks and control characters fall away."""
+    return Hint(clean_line(id_, MOST_NAME), clean_line(name, MOST_NAME), clean_description(description))
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """A logistic model: bias and weights of the numbers of `evidence.NUMBERS`, and where it speaks.
+
+    `first` is the least logit of the first hint, `later` that of the others, which also lie at most `within` below it.
+    """
+
+    bias: float
+    weights: Mapping[str, float]
+    first: float
+    later: float
+    within: float
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Models by "engine.kind": engine e5 or static, kind `when` for notes with such phrases, `plain` for others."""
+
+    models: Mapping[str, Linear]
+    reject: float
+    """How far a logit falls for a message that is the very one that the hint was rejected for."""
+
+    @classmethod
+    def parse(cls, loaded: Mapping[str, Any]) -> Weights:
+        """From the object of `recall.json`. Raises KeyError, TypeError or ValueError where that is something else."""
+        models = {
+            str(name): Linear(
+                float(one["bias"]),
+                {str(key): float(value) for key, value in cast("Mapping[str, Any]", one["weights"]).items()},
+                float(one["first"]),
+                float(one["later"]),
+                float(one["within"]),
+            )
+            for name, one in cast("Mapping[str, Mapping[str, Any]]", loaded["models"]).items()
+        }
+        return cls(models, float(loaded["reject"]))
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A note that was considered: `margin` is its logit above the threshold of its model, `why` the strongest signs."""
+
+    id: str
+    logit: float
+    margin: float
+    within: float
+    later: float
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Ids to mention, best first, or none with the reason: "nothing", "below", "suppressed"."""
+
+    ids: tuple[str, ...]
+    silence: str = ""
+
+
+def choose(ranked: Sequence[Scored], *, blocked: frozenset[str] = frozenset(), limit: int = MOST_HINTS) -> Choice:
+    """The notes to mention. `ranked` is ordered best first; `blocked` were shown lately and stay silent.
+
+    A blocked note still counts as the best one: what is far weaker does not take its place.
+    """
+    if not ranked:
+        return Choice((), "nothing")
+    best = ranked[0]
+    if best.margin < 0:
+        return Choice((), "below")
+    fit = [best] + [one for one in ranked[1:] if one.logit >= one.later and one.logit >= best.logit - one.within]
+    told = tuple(one.id for one in fit[:limit] if one.id not in blocked)
+    return Choice(told, "" if told else "suppressed")
+
+
+def probability(logit: float) -> float:
+    """The logistic function, without overflow."""
+    return 1 / (1 + math.exp(-logit)) if logit >= 0 else 1 - 1 / (1 + math.exp(logit))

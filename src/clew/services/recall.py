@@ -1,0 +1,260 @@
+"""Recall: which notes to mention for a message, minus what was shown lately.
+
+One engine for hosts, commands and measurements. A note's vectors are made when it is written or in the background;
+a message is embedded when it comes. Notes without vectors of the larger engine are judged by the static table.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clew.adapters.mode_model import load_mode_model
+from clew.core.context.mode import Evidence, Mode, decide
+from clew.core.memory.evidence import NUMBERS, Message, centred, evidence, logits
+from clew.core.memory.recall import (
+    MOST_HINTS,
+    Choice,
+    Hint,
+    Scored,
+    Weights,
+    choose,
+    hint,
+    probability,
+)
+from clew.core.memory.shelf import Floats, Shelf, days, quantised
+from clew.core.text.redact import redact
+from clew.errors import NotFound, StoreError
+from clew.services.recall_shelf import Engine
+from clew.services.relevance import load_glossary, load_thesaurus
+from clew.stores.seen import Rejected, Seen, said_digest
+
+CONSIDERED: Final = 20
+"""Notes that a report names with their scores."""
+_LIKE: Final = 0.3
+"""From this cosine on, a message counts as like one for which a hint was rejected."""
+_LONGEST_SAID = 200
+_LONGEST_MESSAGE = 4_000
+_SIGNS: Final = {
+    "words": ("bm25_text", "cover_text", "best_text", "lead_text"),
+    "situation words": ("bm25_when", "cover_when", "best_when", "lead_when_words"),
+    "situation": ("when", "when_second", "lead_when"),
+    "meaning": ("head", "chunk", "top", "lead_head", "lead_chunk", "lead_top", "gap_top"),
+    "action": ("act_user", "act_project", "act_miss"),
+    "scope": ("named", "other_named", "personal_both", "personal_note", "personal_project"),
+    "shape": ("assistant", "words", "bare", "question", "minimal", "lean", "minimal_project", "minimal_lead"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Considered:
+    """A note that was weighed: its chance of being worth a mention, the engine that judged it, the strongest signs."""
+
+    id: str
+    name: str
+    chance: float
+    engine: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """What recall says to a message.
+
+    `silence` is "" where there are hints, else why there are none: "empty" message, "nothing" on the shelf, "below" the
+    threshold, "suppressed" since shown lately, "unrecorded" where the record of hints cannot be used.
+    """
+
+    hints: tuple[Hint, ...]
+    considered: tuple[Considered, ...]
+    silence: str
+    engine: str
+
+
+@cache
+def load_weights() -> Weights:
+    """The shipped weights, read once a process. Raises StoreError where they are missing or damaged."""
+    try:
+        text = resources.files("clew").joinpath("data", "recall.json").read_text(encoding="utf-8")
+        return Weights.parse(json.loads(text))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise StoreError("the weights of recall cannot be read", hint="install clew again") from error
+
+
+@dataclass(slots=True)
+class Recaller:
+    """Judges messages against one shelf.
+
+    `engines` gives the engines that may be used, by name; each is opened when it is first needed and may turn out to
+    be missing (None). `seen` is the record of hints; without one nothing is suppressed.
+    """
+
+    shelf: Shelf
+    engines: Mapping[str, Callable[[], Engine | None]]
+    seen: Seen | None = None
+    weights: Weights = field(default_factory=load_weights)
+    _open: dict[str, Engine | None] = field(default_factory=dict[str, "Engine | None"])
+
+    def hints(
+        self,
+        text: str,
+        *,
+        today: str,
+        role: str = "user",
+        workspace: str | None = None,
+        session: str = "",
+        run: int = 0,
+        limit: int = MOST_HINTS,
+    ) -> Recalled:
+        """At most `limit` hints for a message of the user or of the assistant.
+
+        `today` (YYYY-MM-DD) decides what has expired. With a `workspace` only its notes and the user's own take part.
+        `session` and `run` say where the hints will be shown; they are recorded as shown now.
+        """
+        text = text[:_LONGEST_MESSAGE]
+        ranked, considered, engine = self._rank(text, role, workspace, today) if text.strip() else ((), (), "")
+        choice = choose(ranked, limit=min(limit, MOST_HINTS)) if text.strip() else Choice((), "empty")
+        ids = choice.ids
+        silence = choice.silence
+        if ids and self.seen is not None:
+            try:
+                ids = self.seen.claim(session, run, ids, role)
+                silence = "" if ids else "suppressed"
+            except StoreError:
+                ids, silence = (), "unrecorded"
+        where = {id_: self.shelf.ids.index(id_) for id_ in ids}
+        told = tuple(hint(id_, self.shelf.names[at], self.shelf.descriptions[at]) for id_, at in where.items())
+        return Recalled(told, considered, silence, engine)
+
+    def reject(self, ref: str, text: str) -> None:
+        """The hint was not wanted for this message: it falls for like messages, the more the more alike they are.
+
+        `ref` is an id or `clew://memory/<id>`. Undone by `accept`. Raises NotFound for a note that is none, StoreError
+        without a record.
+        """
+        id_ = ref.removeprefix("clew://memory/").partition("#")[0]
+        if id_ not in self.shelf.ids:
+            raise NotFound(f"no note {id_}", hint="name it as the hint did")
+        vectors: dict[str, bytes] = {}
+        for name in self.engines:
+            vector = self._vector(name, text)
+            if vector is not None:
+                vectors[name] = quantised(vector).tobytes()
+        said = redact(text).text[:_LONGEST_SAID]
+        self._record().reject(Rejected(id_, said_digest(text), said, vectors))
+
+    def accept(self, ref: str, text: str = "") -> int:
+        """Take back what `reject` recorded for a note, for one message or for all; how many there were."""
+        id_ = ref.removeprefix("clew://memory/").partition("#")[0]
+        return self._record().accept(id_, said_digest(text) if text else "")
+
+    def _record(self) -> Seen:
+        if self.seen is None:
+            raise StoreError("no record of hints is open", hint="give `seen`")
+        return self.seen
+
+    def _engine(self, name: str) -> Engine | None:
+        if name not in self._open:
+            self._open[name] = self.engines[name]() if name in self.engines else None
+        return self._open[name]
+
+    def _vector(self, name: str, text: str) -> Floats | None:
+        engine = self._engine(name)
+        if engine is None or name not in self.shelf.engines:
+            return None
+        row = np.asarray(engine.queries([text])[0], np.float32)
+        return centred(row, self.shelf.engines[name], text) if self.shelf.engines[name].means.any() else row
+
+    def _rank(
+        self, text: str, role: str, workspace: str | None, today: str
+    ) -> tuple[tuple[Scored, ...], tuple[Considered, ...], str]:
+        shelf = self.shelf
+        live = shelf.expires > days(today)
+        if workspace is not None:
+            here = np.array([not name or name == workspace for name in shelf.workspaces], np.bool_)
+            live = live & (shelf.user | here[shelf.places])
+        if not live.any():
+            return (), (), ""
+        model = load_mode_model()
+        scores = decide(text, Evidence(), model).scores if model else {Mode.MINIMAL: 0.0, Mode.LEAN: 0.0}
+        message = Message(text, role, scores[Mode.MINIMAL], scores[Mode.LEAN])
+        best = np.full(len(shelf), -np.inf, np.float32)
+        judged = np.zeros(len(shelf), np.int8)
+        seen: list[tuple[str, Floats, Floats]] = []
+        names = [name for name in ("e5", "static") if name in shelf.engines and name in self.engines]
+        left = live.copy()
+        for name in names:
+            ready = left & shelf.engines[name].have
+            vector = self._vector(name, text) if ready.any() else None
+            if vector is None:
+                continue
+            numbers = evidence(message, shelf, name, vector, live, load_glossary(), load_thesaurus())
+            for kind, rows in (("when", ready & shelf.has_when), ("plain", ready & ~shelf.has_when)):
+                one = self.weights.models[f"{name}.{kind}"]
+                if rows.any():
+                    best[rows] = logits(numbers[rows], one.bias, one.weights)
+            judged[ready] = len(seen)
+            seen.append((name, vector, numbers))
+            left &= ~ready
+        if not seen:
+            return (), (), ""
+        order = np.lexsort((np.arange(len(shelf)), -best))
+        order = order[best[order] > -np.inf][: 10 * CONSIDERED]
+        best = self._without_rejected(text, best, order, {name: vector for name, vector, _ in seen})
+        order = order[np.argsort(-best[order], kind="stable")]
+        ranked: list[Scored] = []
+        considered: list[Considered] = []
+        for at in order.tolist():
+            name, _, numbers = seen[judged[at]]
+            one = self.weights.models[f"{name}.{'when' if shelf.has_when[at] else 'plain'}"]
+            logit = float(best[at])
+            ranked.append(Scored(shelf.ids[at], logit, logit - one.first, one.within, one.later))
+            if len(considered) < CONSIDERED:
+                why = _signs(numbers[at], one.weights)
+                considered.append(Considered(shelf.ids[at], shelf.names[at], round(probability(logit), 4), name, why))
+        return tuple(ranked), tuple(considered), "+".join(name for name, _, _ in seen)
+
+    def _without_rejected(
+        self, text: str, best: Floats, order: NDArray[np.int64], vectors: Mapping[str, Floats]
+    ) -> Floats:
+        """Lower what was rejected for a message like this one."""
+        if self.seen is None:
+            return best
+        try:
+            rejected = self.seen.rejected([self.shelf.ids[at] for at in order[:CONSIDERED].tolist()])
+        except StoreError:
+            return best
+        if not rejected:
+            return best
+        best, digest, fall = best.copy(), said_digest(text), dict[str, float]()
+        for one in rejected:
+            share = 1.0 if one.digest == digest else 0.0
+            for name, vector in vectors.items():
+                if not share and name in one.vectors:
+                    row = np.frombuffer(one.vectors[name], np.int8).astype(np.float32)
+                    if len(row) == len(vector):
+                        cosine = float(row @ vector) / max(float(np.sqrt(row @ row)), 1e-6)
+                        share = max(0.0, (cosine - _LIKE) / (1 - _LIKE))
+            fall[one.note] = max(fall.get(one.note, 0.0), share)
+        for at in order[:CONSIDERED].tolist():
+            best[at] -= self.weights.reject * fall.get(self.shelf.ids[at], 0.0)
+        return best
+
+
+def _signs(numbers: Floats, weights: Mapping[str, float]) -> str:
+    """The two groups of numbers that speak most for a note."""
+    place = {name: at for at, name in enumerate(NUMBERS)}
+    groups = {
+        group: sum(weights.get(name, 0.0) * float(numbers[place[name]]) for name in names)
+        for group, names in _SIGNS.items()
+        if group != "shape"
+    }
+    strongest = sorted((group for group, value in groups.items() if value > 0.05), key=lambda group: -groups[group])
+    return ", ".join(strongest[:2])

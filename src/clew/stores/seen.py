@@ -1,0 +1,171 @@
+"""Which hints were shown in which run of which session, and which were rejected. One SQLite file for all processes.
+
+Showing is claimed before it is done, in one short transaction: of two processes that serve the same session only one
+gets a hint. Where the file cannot be written, nothing is granted: silence rather than the same hint again and again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from clew.core.memory.window import WINDOW, Shown, suppressed
+from clew.errors import StoreError
+
+FORMAT: Final = 1
+"""Number of the file's format, kept in `user_version`."""
+BUSY_SECONDS: Final = 0.4
+"""How long to wait for another process."""
+MOST_REJECTS: Final = 2_000
+"""Rejections kept; the oldest go first."""
+
+_SCHEMA: Final = """
+create table if not exists shown (session text not null, note text not null, run integer not null, role text not null,
+  primary key (session, note, run)) strict, without rowid;
+create table if not exists rejected (at integer primary key autoincrement, note text not null, digest text not null,
+  said text not null, e5 blob, static blob, unique (note, digest)) strict;
+create index if not exists rejected_note on rejected (note);
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A hint that the user did not want for a message: `said` is the message, secrets removed and cut.
+
+    `vectors` holds the message's int8 vector by engine.
+    """
+
+    note: str
+    digest: str
+    said: str
+    vectors: dict[str, bytes]
+
+
+def said_digest(text: str) -> str:
+    """A name for a message, the same for other blanks and another case."""
+    return hashlib.blake2b(
+        " ".join(text.casefold().split()).encode("utf-8", "surrogatepass"), digest_size=12
+    ).hexdigest()
+
+
+class Seen:
+    """The record of hints. Methods raise StoreError where the file cannot be used."""
+
+    def __init__(self, path: Path) -> None:
+        """The file and its folder are made when something is written."""
+        self.path = path
+
+    def claim(self, session: str, run: int, ids: Sequence[str], role: str = "user") -> tuple[str, ...]:
+        """Those of `ids` that may be shown in this run, now recorded as shown; the order stays."""
+        if not ids:
+            return ()
+        with self._transaction() as connection:
+            rows = connection.execute(
+                "select note, run from shown where session = ? and run between ? and ?",
+                (session, run - WINDOW, run + WINDOW),
+            )
+            blocked = suppressed((Shown(str(note), int(at)) for note, at in rows), run, role)
+            granted = tuple(id_ for id_ in dict.fromkeys(ids) if id_ not in blocked)
+            connection.executemany(
+                "insert or ignore into shown values (?, ?, ?, ?)", [(session, id_, run, role) for id_ in granted]
+            )
+            connection.execute("delete from shown where session = ? and run < ?", (session, run - 3 * WINDOW))
+        return granted
+
+    def shown(self, session: str) -> tuple[Shown, ...]:
+        """What was shown in a session, oldest run first."""
+        if not self.path.exists():
+            return ()
+        with self._transaction(writes=False) as connection:
+            rows = connection.execute("select note, run from shown where session = ? order by run, note", (session,))
+            return tuple(Shown(str(note), int(run)) for note, run in rows)
+
+    def reject(self, rejected: Rejected) -> None:
+        """Record a rejection; the same note and message once."""
+        with self._transaction() as connection:
+            connection.execute(
+                "insert or replace into rejected (note, digest, said, e5, static) values (?, ?, ?, ?, ?)",
+                (
+                    rejected.note,
+                    rejected.digest,
+                    rejected.said,
+                    rejected.vectors.get("e5"),
+                    rejected.vectors.get("static"),
+                ),
+            )
+            connection.execute(
+                "delete from rejected where at <= (select at from rejected order by at desc limit 1 offset ?)",
+                (MOST_REJECTS,),
+            )
+
+    def accept(self, note: str, digest: str = "") -> int:
+        """Take rejections of a note back, all or that of one message; how many there were."""
+        if not self.path.exists():
+            return 0
+        with self._transaction() as connection:
+            done = connection.execute(
+                "delete from rejected where note = ? and (? = '' or digest = ?)", (note, digest, digest)
+            )
+            return done.rowcount
+
+    def rejected(self, notes: Sequence[str] = ()) -> tuple[Rejected, ...]:
+        """Rejections of some notes, or all of them, oldest first."""
+        if not self.path.exists():
+            return ()
+        marks = ",".join("?" * len(notes))
+        chosen = f"where note in ({marks})" if notes else ""
+        with self._transaction(writes=False) as connection:
+            rows = connection.execute(
+                f"select note, digest, said, e5, static from rejected {chosen} order by at", tuple(notes)
+            ).fetchall()
+        return tuple(
+            Rejected(str(note), str(digest), str(said), {
+                name: bytes(blob) for name, blob in (("e5", e5), ("static", static)) if blob is not None
+            })
+            for note, digest, said, e5, static in rows
+        )  # fmt: skip
+
+    @contextlib.contextmanager
+    def _transaction(self, *, writes: bool = True) -> Iterator[sqlite3.Connection]:
+        try:
+            with contextlib.closing(self._open()) as connection:
+                connection.execute("begin immediate" if writes else "begin")
+                try:
+                    yield connection
+                    connection.execute("commit")
+                except BaseException:
+                    if connection.in_transaction:
+                        connection.execute("rollback")
+                    raise
+        except (sqlite3.Error, OSError) as error:
+            raise StoreError(
+                f"cannot use {self.path}: {error}", hint="no hint is shown until this file can be written"
+            ) from error
+
+    def _open(self) -> sqlite3.Connection:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        # Created by us, not by SQLite, so that it is never readable by others.
+        os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600))
+        connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None)
+        try:
+            found = int(connection.execute("pragma user_version").fetchone()[0])
+            if found > FORMAT:
+                raise sqlite3.OperationalError(f"format {found} is newer than {FORMAT}")
+            if found < FORMAT:
+                connection.execute("pragma journal_mode = wal")
+                connection.execute("begin immediate")
+                for statement in filter(str.strip, _SCHEMA.split(";")):
+                    connection.execute(statement)
+                connection.execute(f"pragma user_version = {FORMAT}")
+                connection.execute("commit")
+            connection.execute("pragma synchronous = normal")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
