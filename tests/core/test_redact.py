@@ -6,12 +6,14 @@ import random
 import re
 import string
 import time
+from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.core.text.redact import Redacted, is_secret_path, redact
+from clew.core.text.redact import Redacted, RedactStream, is_secret_path, redact
+from tests.core.redact_gold import gold, in_chunks
 
 
 def made(prefix: str, length: int, alphabet: str = string.ascii_letters + string.digits) -> str:
@@ -22,40 +24,43 @@ def made(prefix: str, length: int, alphabet: str = string.ascii_letters + string
 HEX = "0123456789abcdef"
 UPPER = string.ascii_uppercase + string.digits
 PASSWORD = made("q7", 12)
+KEY = b"a key that only this installation has"
 
 TOKENS = [
-    ("github-token", made("ghp" + "_", 36)),
-    ("github-token", made("github" + "_pat_", 60)),
-    ("gitlab-token", made("glpat" + "-", 20)),
+    ("github-pat", made("ghp" + "_", 36)),
+    ("github-fine", made("github" + "_pat_", 60)),
+    ("gitlab-pat", made("glpat" + "-", 20)),
     ("anthropic-key", made("sk-ant" + "-api03-", 60)),
-    ("openai-key", made("sk" + "-", 48)),
+    ("ai-key", made("sk" + "-", 48)),
     ("openai-key", made("sk" + "-proj-", 80)),
     ("aws-key-id", made("AK" + "IA", 16, UPPER)),
     ("google-key", made("AI" + "za", 35)),
     ("slack-token", made("xox" + "b-", 40, "0123456789")),
     ("stripe-key", made("sk" + "_live_", 24)),
     ("npm-token", made("npm" + "_", 36)),
-    ("huggingface-token", made("hf" + "_", 34)),
+    ("hf-token", made("hf" + "_", 34)),
     ("vault-token", made("hvs" + ".", 40)),
-    ("service-key", made("dop" + "_v1_", 64, HEX)),
+    ("ocean-token", made("dop" + "_v1_", 64, HEX)),
     ("jwt", f"{made('eyJ', 20)}.{made('eyJ', 40)}.{made('s', 40)}"),
 ]
 
 PHRASES = [
     ("password", "postgres://app:{}@db.example.test:5432/app"),
     ("password", "redis://:{}@cache.example.test"),
-    ("secret", "export DATABASE_PASSWORD={}"),
+    ("password", "export DATABASE_PASSWORD={}"),
     ("secret", "AWS_SECRET_ACCESS_KEY={} aws s3 ls"),
-    ("secret", 'password = "{}"'),
+    ("password", 'password = "{}"'),
     ("secret", '{{"api_key": "{}"}}'),
     ("secret", "client_secret: {}"),
     ("authorization", "Authorization: Bearer {}xxyyzz0"),
     ("authorization", 'curl -H "Authorization: Basic {}="'),
-    ("authorization", "x-api-key: {}"),
+    ("secret", "x-api-key: {}"),
     ("cookie", "Cookie: sessionid={}abcdef; theme=dark"),
     ("password", "curl -u admin:{} https://api.example.test"),
     ("password", "mysql -u root -p{} app"),
     ("password", "tool login --password {}"),
+    ("password", "the staging password is {}, try again"),
+    ("password", "数据库密码是{}，用户名 root"),
 ]
 
 
@@ -63,12 +68,9 @@ PHRASES = [
 @pytest.mark.parametrize("around", ["{}", "token is {}, use it", "x={}\n", '"{}"', "({})", "https://x.test/?k={}&a=b"])
 def test_a_token_of_a_known_kind_goes_and_leaves_its_kind(kind: str, token: str, around: str) -> None:
     redacted = redact(around.format(token))
-    assert token not in redacted.text
-    assert token[8:] not in redacted.text
-    assert redacted.count >= 1
-    if around in ("{}", "({})"):
-        assert redacted.text == around.format(f"[REDACTED:{kind}]")
-        assert redacted.found == ((kind, 1),)
+    assert redacted.text == around.format(f"[REDACTED:{kind}]")
+    assert redacted.found == ((kind, 1),)
+    assert (redacted.count, redacted.kinds) == (1, (kind,))
 
 
 @pytest.mark.parametrize(("kind", "phrase"), PHRASES)
@@ -81,17 +83,100 @@ def test_a_secret_after_a_cue_goes_and_its_surroundings_stay(kind: str, phrase: 
     assert redacted.text.endswith("\nafter\n")
 
 
+def gone(secret: dict[str, Any], out: str) -> bool:
+    """No run of eight characters is left; of a short secret the whole is gone."""
+    whole = "".join(secret.get("parts") or [secret["value"]])
+    size = len(whole) if len(whole) < 12 else 8
+    return not any(whole[at : at + size] in out for at in range(len(whole) - size + 1))
+
+
+@pytest.mark.requirement("W-09", "Q-05")
+@pytest.mark.parametrize("seed", [1, 2])
+def test_nearly_all_secrets_of_the_gold_set_are_gone_and_all_other_texts_stay(seed: int) -> None:
+    rows = gold(seed)
+    assert sum(not row["secrets"] for row in rows) >= 150
+    outs = [redact(row["text"], KEY).text for row in rows]
+    left = [
+        (row["id"], secret["kind"])
+        for row, out in zip(rows, outs, strict=True)
+        for secret in row["secrets"]
+        if not gone(secret, out)
+    ]
+    number = sum(len(row["secrets"]) for row in rows)
+    assert len(left) <= 0.02 * number, left
+    changed = [row["text"] for row, out in zip(rows, outs, strict=True) if not row["secrets"] and out != row["text"]]
+    assert len(changed) <= 2, changed
+
+
+@pytest.mark.requirement("W-09", "Q-05")
+def test_secrets_that_are_cut_through_by_the_joints_of_a_stream_are_gone_as_well() -> None:
+    r = random.Random(5)
+    left: list[str] = []
+    number = 0
+    for row in gold(3):
+        stream = RedactStream(KEY)
+        pieces = in_chunks(row, r) if row["secrets"] else [row["text"][:3], row["text"][3:]]
+        out = "".join([*map(stream.feed, pieces), stream.close()])
+        left += [f"{row['id']} {secret['kind']}" for secret in row["secrets"] if not gone(secret, out)]
+        number += len(row["secrets"])
+        if not row["secrets"]:
+            assert out == row["text"]
+    assert len(left) <= 0.02 * number, left
+
+
+@pytest.mark.requirement("W-09")
+def test_equal_secrets_keep_equal_placeholders_and_no_other_key_gives_the_same() -> None:
+    one, two = made("ghp" + "_", 36), made("ghp" + "_", 37)
+    text = redact(f"a {one} b {two} c {one}", KEY).text
+    first, second, third = re.findall(r"\[REDACTED:github-pat:([0-9a-f]{4})\]", text)
+    assert first == third != second
+    other = redact(f"a {one}", b"another key").text
+    assert re.fullmatch(r"a \[REDACTED:github-pat:[0-9a-f]{4}\]", other)
+    assert first not in other
+    assert redact(f"a {one}").text == "a [REDACTED:github-pat]"
+
+
+@pytest.mark.requirement("W-09")
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("a <private>b\nc</private> d", "a [REDACTED:private] d"),
+        ("a <PRIVATE>b", "a [REDACTED:private]"),
+        ("<private></private>", "[REDACTED:private]"),
+        ("a </private> b", "a </private> b"),
+        ("a <privat> b <priv", "a <privat> b <priv"),
+        ("a <private>b<private>c</private>d", "a [REDACTED:private]d"),
+    ],
+)
+def test_what_is_marked_as_private_goes_whole_wherever_the_text_is_cut(text: str, left: str) -> None:
+    assert redact(text).text == left
+    for at in range(len(text) + 1):
+        stream = RedactStream()
+        assert stream.feed(text[:at]) + stream.feed(text[at:]) + stream.close() == left
+
+
+def test_a_weak_password_goes_also_where_it_stands_again_without_a_cue() -> None:
+    word = "Am" + "ber#48"
+    text = f"The password is {word}.\n\nI typed {word} twice; amber and Amber#4811 are other words."
+    assert redact(text).text.count("Amber") == 1
+    stream = RedactStream()
+    out = "".join([*(stream.feed(line + "\n") for line in text.split("\n")), stream.close()])
+    assert word + " " not in out
+    assert "Amber#4811" in out
+
+
 @pytest.mark.parametrize("label", ["RSA PRIVATE KEY", "PRIVATE KEY", "OPENSSH PRIVATE KEY", "PGP PRIVATE KEY BLOCK"])
-def test_a_private_key_goes_whole_even_when_its_end_is_missing(label: str) -> None:
+def test_a_private_key_goes_whole_even_when_its_end_or_beginning_is_missing(label: str) -> None:
     body = "\n".join(made(f"{line}", 60) for line in range(10, 20))
     whole = f"a\n-----BEGIN {label}-----\n{body}\n-----END {label}-----\nb\n"
     redacted = redact(whole)
     assert redacted.text == f"a\n-----BEGIN {label}-----\n[REDACTED:private-key]\n-----END {label}-----\nb\n"
     assert redacted.found == (("private-key", 1),)
-    torn = redact(f"-----BEGIN {label}-----\n{body}")
-    assert made("15", 60) not in torn.text
-    escaped = redact(whole.replace("\n", "\\n"))
-    assert made("15", 60) not in escaped.text
+    for torn in (f"-----BEGIN {label}-----\n{body}", f"{body}\n-----END {label}-----", whole.replace("\n", "\\n")):
+        assert made("15", 60) not in redact(torn).text
+    quoted = redact(whole.replace("\n", "\n> "))
+    assert made("15", 60) not in quoted.text
+    assert quoted.text.startswith(f"a\n> -----BEGIN {label}-----\n> [REDACTED")
 
 
 @pytest.mark.parametrize(
@@ -113,6 +198,7 @@ def test_a_private_key_goes_whole_even_when_its_end_is_missing(label: str) -> No
         "AKIAIOSFODNN7EXAMPLE",
         "https://github.com/example/booking/blob/6f772df228ef1ce87433aa6972e1f7308ef2bd84/src/auth/token.py#L41",
         "password: [REDACTED:secret]",
+        "password: [REDACTED:secret:3f9a] and token=[REDACTED]",
         "",
     ],
 )
@@ -134,13 +220,13 @@ def test_in_a_file_of_secrets_every_assigned_value_goes() -> None:
 
 
 _PIECES = [token for _, token in TOKENS] + [phrase.format(PASSWORD) for _, phrase in PHRASES]
-
-
-@given(
-    st.lists(
-        st.sampled_from([*_PIECES, " ", "\n", ": ", "=", '"', "'", "key", "password=", "a:b:c:d:", "[REDACTED:x]"])
-    )
+_SIGNS = [" ", "\n", ": ", "=", '"', "'", "key", "password=", "a:b:c:d:", "[REDACTED:x]", "<private>", "</private>"]
+_TEXTS = st.lists(
+    st.sampled_from([*_PIECES, *_SIGNS, "密码", "token", "|", "\x1b[1m", "\\\n", "-----BEGIN PRIVATE KEY-----"])
 )
+
+
+@given(_TEXTS)
 def test_redacting_twice_is_redacting_once(pieces: list[str]) -> None:
     text = "".join(pieces)
     for strict in (False, True):
@@ -149,29 +235,96 @@ def test_redacting_twice_is_redacting_once(pieces: list[str]) -> None:
         assert not re.search(r"\[REDACTED:[a-z-]*\[", once.text)
 
 
+@pytest.mark.requirement("W-09")
+@given(st.lists(st.sampled_from([*(token for _, token in TOKENS), *(phrase.format(PASSWORD) for _, phrase in PHRASES)]), max_size=6),
+       st.lists(st.integers(0, 600), max_size=6), st.sampled_from(["\n", "\n\n", " and\n", ", \n"]))  # fmt: skip
+@settings(max_examples=150)
+def test_a_stream_is_at_least_as_safe_as_the_whole_text(pieces: list[str], cuts: list[int], between: str) -> None:
+    text = between.join(pieces)
+    edges = sorted({0, *(cut % (len(text) + 1) for cut in cuts), len(text)})
+    stream = RedactStream(KEY)
+    parts = [stream.feed(text[one:two]) for one, two in zip(edges, edges[1:], strict=False)]
+    out, whole = "".join([*parts, stream.close()]), redact(text, KEY).text
+    for secret in (PASSWORD, *(token for _, token in TOKENS)):
+        for at in range(len(secret) - 7):
+            assert secret[at : at + 8] not in out or secret[at : at + 8] in whole
+    if len(edges) <= 2:
+        assert out == whole
+
+
+@given(st.text(alphabet="ab1 =:\n\"'<>/private-密码是_.", max_size=300), st.integers(1, 7))
+def test_ordinary_text_comes_out_of_a_stream_as_it_went_in(text: str, size: int) -> None:
+    if redact(text).count:
+        return
+    stream = RedactStream()
+    assert "".join([*(stream.feed(text[at : at + size]) for at in range(0, len(text), size)), stream.close()]) == text
+
+
+def test_a_stream_holds_back_no_more_than_the_unfinished_line() -> None:
+    stream = RedactStream()
+    assert stream.feed("one line\nand the ") == "one line\n"
+    assert stream.feed("next\n") == "and the next\n"
+    held = longest = 0
+    for _ in range(200):
+        piece = "words without an end " * 20
+        held += len(piece) - len(stream.feed(piece))
+        longest = max(longest, held)
+    assert longest <= 16_384 + 420
+    token = made("sk" + "-proj-", 80)
+    assert token[8:] not in stream.feed(f"\n{token}\n") + stream.close()
+
+
+def test_a_key_and_a_run_that_are_too_long_to_be_held_stay_hidden() -> None:
+    lines = [made(str(line), 60) for line in range(100, 1500)]
+    stream = RedactStream()
+    parts = [stream.feed("a\n-----BEGIN PRIVATE KEY-----\n"), *(stream.feed(f"{line}\n") for line in lines)]
+    out = "".join([*parts, stream.feed("-----END PRIVATE KEY-----\nb\n"), stream.close()])
+    assert not any(line[:8] in out for line in lines)
+    assert out.startswith("a\n-----BEGIN PRIVATE KEY-----\n[REDACTED:private-key]")
+    assert out.endswith("b\n")
+    run = made("r1", 40_000)
+    stream = RedactStream()
+    parts = [
+        stream.feed(f"a\nAPI_KEY={run[:9000]}"),
+        *(stream.feed(run[at : at + 700]) for at in range(9000, 40_002, 700)),
+    ]
+    out = "".join([*parts, stream.feed(" b\n"), stream.close()])
+    assert not any(run[at : at + 8] in out for at in range(len(run) - 8))
+    assert out.endswith(" b\n")
+
+
 @pytest.mark.requirement("Q-46")
-@pytest.mark.parametrize(
-    "unit",
-    [
-        "a-",
-        "A_",
-        "://",
-        "a://b:",
-        "key=",
-        "password: ",
-        "-----BEGIN PRIVATE KEY-----\n",
-        "eyJaaaaaaaa.",
-        " ",
-        "\n",
-        "a= ",
-        "\t-",
-    ],
-)
-def test_no_text_takes_long(unit: str) -> None:
-    text = (unit * 30_000)[:30_000]
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("piece", [
+    "a-", "A_", "://", "a://b:", "key=", "password: ", "-----BEGIN PRIVATE KEY-----\n", "eyJaaaaaaaa.", " ", "\n", "a= ",
+    "\t-", "sk-", "A_KEY=a ", "eyJa.", "://a:", "bearer ", "sid=a.", "-----BEGIN ", "密码", "密码是a", "token is ",
+    "cookie: a=b;", "password|a\n", "password,a\n", "insert into t (password) values ('", "kind: Secret\ndata:\n  a: bb\n",
+    "phrase abcd efgh ", "\x1b[0m", "A1b2C3d4E5f6G7h8I9\n", '"a" + ', "\\\n", "-u a:", "mysql -", "echo a | ", "key%3D",
+    "recovery code\nab12\n", "Private-Lines: 9\n", "a:5432:b:c:d\n", "name: KEY\nvalue: ", "password (a) ", "<private>",
+])  # fmt: skip
+def test_no_text_takes_long(piece: str) -> None:
+    """Twice the text takes about twice the time: 60,000 characters of the worst kinds stay under ten seconds."""
+    text = (piece * 60_000)[:60_000]
     before = time.process_time()
     redact(text, strict=True)
     assert time.process_time() - before < 10
+
+
+@given(st.lists(st.sampled_from(["a", "1", "-", "_", "=", " ", "\n", '"', "key", "password", "://", ":", "密码", "@", "|", "("]),
+                min_size=2, max_size=5))  # fmt: skip
+@settings(max_examples=40, deadline=None)
+def test_no_repetition_takes_long(pieces: list[str]) -> None:
+    text = ("".join(pieces) * 8_000)[:8_000]
+    before = time.process_time()
+    redact(text)
+    assert time.process_time() - before < 3
+
+
+def test_no_placeholder_holds_eight_characters_of_a_token() -> None:
+    for kind, token in TOKENS:
+        placeholder = redact(token).text
+        assert kind in placeholder
+        assert not any(token[at : at + 8] in placeholder for at in range(len(token) - 7))
 
 
 @pytest.mark.parametrize(
@@ -200,10 +353,3 @@ def test_files_that_hold_secrets_are_known_by_name(path: str) -> None:
 )  # fmt: skip
 def test_other_files_are_not(path: str) -> None:
     assert not is_secret_path(path)
-
-
-@pytest.mark.timeout(20)
-@pytest.mark.parametrize("piece", ["sk-", "key=", "A_KEY=a ", "eyJa.", "://a:", "bearer ", "sid=a.", "-----BEGIN "])
-def test_no_text_takes_long_to_look_through(piece: str) -> None:
-    text = piece * (300_000 // len(piece))
-    assert len(redact(text, strict=True).text) > 0

@@ -209,9 +209,12 @@ def _entry(lines: list[str], start: int, stop: int, problems: list[Problem]) -> 
     """Read the entry whose key is in line `start`, up to `stop`. Indexes count from 0."""
     match = _KEY.match(lines[start])
     assert match is not None
-    simple = _simple(lines[start][match.end() :]) if _is_alone(lines, start, stop) else None
+    if _is_alone(lines, start, stop):
+        last, simple = start, _simple(lines[start][match.end() :])
+    else:
+        last, simple = stop - 1, None if lines[start][match.end() :].strip() else _simple_items(lines[start + 1 : stop])
     if simple is not None:
-        return Entry(_key_text(match["key"]), simple[0], start + 1, start + 1)
+        return Entry(_key_text(match["key"]), simple[0], start + 1, last + 1)
     text = "".join(lines[start:stop])
     read = _read(text, start, problems)
     if read is not None:
@@ -246,6 +249,20 @@ def _simple(rest: str) -> tuple[Value] | None:
         if all(_PLAIN.fullmatch(item) and item not in _NOTHING for item in items):
             return ([*items],)
     return None
+
+
+def _simple_items(lines: list[str]) -> tuple[Value] | None:
+    """The items of a list of one-line texts, alike in indentation, as `_simple` gives them."""
+    items: list[Value] = []
+    indent = lines[0][: lines[0].find("-")]
+    for line in lines:
+        if indent.strip(" ") or not line.startswith(f"{indent}- "):
+            return None
+        item = _simple(line[len(indent) + 2 :])
+        if item is None or not isinstance(item[0], str):
+            return None
+        items.append(item[0])
+    return (items,)
 
 
 def _is_junk(line: str) -> bool:
@@ -320,7 +337,8 @@ def _value(text: str) -> tuple[Value] | str | None:
     if any(isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) for event in events):
         return "anchors and aliases are not read"
     # Stream start, document start, mapping start, …, mapping end, document end, stream end.
-    if len(events) < 8 or not isinstance(events[2], yaml.MappingStartEvent) or events[2].flow_style:
+    documents = sum(isinstance(event, yaml.DocumentStartEvent) for event in events)
+    if documents != 1 or len(events) < 8 or not isinstance(events[2], yaml.MappingStartEvent) or events[2].flow_style:
         return None
     pairs: list[Value] = []
     rest = events[3:-3]
@@ -396,6 +414,9 @@ def _removed(text: str, key: str) -> str:
             while not block.lines[last].strip():
                 last += 1
         del block.lines[entry.first - 1 : last]
+    if not parse("".join(block.lines)).present:
+        # Below blank lines, only a block that begins with a key is one.
+        del block.lines[: block.opening]
     return block.mark + "".join(block.lines)
 
 

@@ -222,13 +222,16 @@ def _words(text: str, word: str) -> Iterator[int]:
         at = text.find(word, at + 1)
 
 
+_CELL_TEXT = {
+    "|": re.compile(r"[\w \u4e00-\u9fff/()（）._-]{0,30}"),
+    ",": re.compile(r"[\w \u4e00-\u9fff._-]{0,30}"),
+}
+
+
 def _heads_only(line: str, sign: str) -> bool:
     cells = [cell.strip(" \t>*`\"'\r") for cell in line.split(sign)]
-    return (
-        len(line) < 400
-        and sum(bool(cell) for cell in cells) >= 2
-        and all(len(cell) <= 30 and re.fullmatch(r"[\w \u4e00-\u9fff/()（）._-]*", cell) for cell in cells)
-    )
+    shape = _CELL_TEXT["|" if sign == "|" else ","]
+    return len(line) < 400 and sum(map(bool, cells)) >= 2 and all(shape.fullmatch(cell) for cell in cells)
 
 
 def _column(text: str, place: int, sign: str, column: int, signs: int, typed: bool) -> Iterator[Found]:

@@ -45,6 +45,7 @@ _PLAIN_LINE = re.compile(r"[^\s\"'`<>]{1,4000}")
 _PLAIN = re.compile(r"[^\s\"'`<>(){}\[\],;|，。；、）)」』】&\\]{1,4000}")
 _PLAIN_URL = re.compile(r"(?:[^\s\"'`<>&#;,，。\\)\]}%]|%(?!26|23|20|22)){1,8000}")
 _WORDS_BEFORE = re.compile(r"(?:[A-Za-z]{2,20} ){1,2}\Z")
+_RUN = re.compile(r"[A-Za-z0-9+/=_.%~-]*")
 _SCHEME = re.compile(r"(?i)(?:bearer|basic|token|digest|apikey|api-key|key|oauth|negotiate|bot|jwt|sso-key|genie-?key|"
                      r"pve\w*|splunk|aws)(?:[ \t=]{1,4}|%20)(?:token=)?[\"']?")  # fmt: skip
 _NEXT_VALUE = re.compile(
@@ -170,6 +171,10 @@ def _signed(text: str, start: int, sign: re.Match[str], cue: Cue, name: str) -> 
     trimmed = value.rstrip(",;.)\"'。，:!?" if not own_line else ",;\"'。，")
     stop -= len(value) - len(trimmed)
     typed_like_code = bool(sign["space"]) and sign["sign"] == "=" and not own_line
+    if len(value) >= 4_000:
+        # Longer than any shape here: the rest of the run belongs to it.
+        more = _RUN.match(text, stop)
+        stop = more.end() if more else stop
     if text[stop : stop + 1] in "([" and text[stop : stop + 1]:
         return None
     strict = typed_like_code or (

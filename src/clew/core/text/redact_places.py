@@ -142,7 +142,7 @@ def _secret(place: _Place, match: re.Match[str]) -> bool:
         return (
             not harmless(unquote(value))
             and value.lower() not in (user.lower(), "postgres", "pass")
-            and "/" not in value[:1]
+            and re.match(r"[0-9]{0,5}/", value) is None
         )
     if harmless(value):
         return False

@@ -12,7 +12,7 @@ CONTEXT = 3_000
 """Characters of what was given out before that are looked at again: cues and heads of tables may stand there."""
 LONGEST_HELD = 16_384
 """Most characters of one line, or of lines that may be one value, that are held back."""
-LONGEST_KEY = 64_000
+LONGEST_KEY = 48_000
 """Most characters of a private key without its end that are held back; what follows is dropped until it ends."""
 _KNOWN = 1_000
 """Values that are remembered, so that they also go where they stand again without a cue."""
@@ -23,7 +23,7 @@ _KEY_BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,80}PRIVATE KEY(?: BLOCK)?-----"
 _KEY_END = re.compile(r"-----END [A-Z0-9 ]{0,80}PRIVATE KEY(?: BLOCK)?-----")
 _BOUNDARY = re.compile(r"[\s,;}\]]")
 _RUN = re.compile(r"[A-Za-z0-9+/=_.%~-]*")
-_KEY_BODY = re.compile(r"[A-Za-z0-9+/=\s>|│+-]*")
+_KEY_BODY = re.compile(r"[A-Za-z0-9+/=\s>|│]*")
 
 
 def without_private(text: str, found: Counter[str]) -> str:
@@ -97,9 +97,8 @@ class RedactStream:
         """A piece without the rest of a secret that was too long to be held."""
         if self._dropping is None or not text:
             return text
-        end = _KEY_END.search(text)
         match = self._dropping.match(text)
-        stop = end.start() if end else match.end() if match else 0
+        stop = match.end() if match else 0
         if stop < len(text):
             self._dropping = None
         return text[stop:]
@@ -110,7 +109,9 @@ class RedactStream:
             return ""
         base, text = len(self._context), self._context + self._held
         found = [span for span in spans(text, known=self._known) if span.end > base]
-        if not final:
+        if self._dropping is not None and found and found[-1].kind == "private-key":
+            found[-1] = Span(found[-1].start, len(text), "private-key")
+        elif not final:
             cut = self._before_spans(found, base, cut)
             if cut <= 0:
                 return ""
@@ -134,7 +135,10 @@ class RedactStream:
             pass
         if begin is not None and _KEY_END.search(held, begin.end()) is None and _open_key(held, begin.end()):
             line = held.rfind("\n", 0, begin.start()) + 1
-            return line if len(held) - line <= LONGEST_KEY else len(held)
+            if len(held) - line <= LONGEST_KEY:
+                return line
+            self._dropping = _KEY_BODY
+            return len(held)
         cut = held.rfind("\n") + 1
         while cut > 0 and len(held) - cut <= LONGEST_HELD and _GOES_ON.search(held, max(0, cut - 120), cut):
             cut = held.rfind("\n", 0, cut - 1) + 1

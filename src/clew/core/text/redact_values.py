@@ -26,6 +26,7 @@ _HARMLESS = re.compile(
     | arn:aws.* | op://.* | vault:.* | enc\[.* | !vault.* | alias/.* | projects/.*
     | .+\.(?:key|pem|crt|json|ya?ml|txt|py|go|js|ts|md|html?|toml|ini|cfg|env|rs|java|rb|sh|log|lock|csv|png|svg|zip)
     | v?[0-9]+(?:\.[0-9]+){1,3}(?:[-+.][\w.+-]*)?     # a version, a number, an IP address
+    | (?:h1|sha(?:1|256|384|512)|md5)[:-][A-Za-z0-9+/=_-]+   # a digest
     | [0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T_ ].*)? | [0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?.*
     | [0-9]+\s?(?:ms|s|m|h|d|days?|hours?|minutes?|seconds?|kb|mb|gb|%|bytes|chars|characters)
     | (?:sha-?(?:1|224|256|384|512)|md5|hs256|hs512|rs256|es256|argon2(?:id|i|d)?|bcrypt|pbkdf2|base64|base32|utf-?8
@@ -124,7 +125,7 @@ def strong(value: str) -> bool:
 
 def phrase(value: str) -> bool:
     """Three words or more with a sign between them: a pass phrase."""
-    return re.fullmatch(r"[A-Za-z]{3,12}(?:[-._ ][A-Za-z]{3,12}){2,7}", value) is not None
+    return re.fullmatch(r"[A-Za-z]{3,12}(?:[-. ][A-Za-z]{3,12}){2,7}", value) is not None
 
 
 def long_phrase(value: str) -> bool:
