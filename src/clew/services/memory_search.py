@@ -28,7 +28,6 @@ from clew.core.memory.search import (
     take_apart,
 )
 from clew.core.text.glossary import Glossary
-from clew.core.text.redact import redact
 from clew.core.text.thesaurus import Thesaurus
 from clew.services.relevance import load_glossary, load_table, load_thesaurus
 from clew.stores.documents import Documents
@@ -100,15 +99,11 @@ def _chinese() -> Mapping[str, Sequence[str]]:
 
 def refresh(index: MemoryIndex, documents: Documents, *, seconds: float | None = EMBED_SECONDS) -> Refreshed:
     """Make the index mirror the documents; new passages get vectors for at most about `seconds`. Raises StoreError."""
-    done = index.refresh(documents.walk(), lambda path: Loaded(documents.read(path)), _clean)
+    done = index.refresh(documents.walk(), lambda path: Loaded(documents.read(path)), documents.redact)
     table = load_table()
     if table is not None and seconds != 0:
         index.embed(table.encode, seconds=seconds)
     return done
-
-
-def _clean(text: str) -> str:
-    return redact(text).text
 
 
 def _encode() -> Encode | None:
@@ -181,7 +176,7 @@ class MemorySearch:
         passages = index.passages(list(ids))
         for document in named:
             passages.update((one.id, one) for one in index.passages_of(document, _OF_NAMED))
-        nearby = index.around([one for one in passages.values() if not one.speaker], 1)
+        nearby = {(one.document, one.place): one for one in passages.values()}
         if spoken := [one for one in passages.values() if one.speaker]:
             turns = index.around(spoken, REACH + 1)
             nearby.update(turns)

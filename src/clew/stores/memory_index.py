@@ -422,21 +422,32 @@ class _Taking:
         for rows in kept.values():
             for passage, length in rows:
                 self._drop_passage(passage, length)
-        free = [row[0] for row in self._db.execute("select id from free order by id limit ?", (len(new),))]
-        for place, digest, piece in new:
-            body, head = terms(piece.text), terms(piece.heading)
+        if new:
+            self._insert(document, new)
+
+    def _insert(self, document: int, new: Sequence[tuple[int, bytes, Piece]]) -> None:
+        """Add passages (place, digest, piece), under numbers that were given before where some are free."""
+        numbers = [row[0] for row in self._db.execute("select id from free order by id limit ?", (len(new),))]
+        self._db.executemany("delete from free where id = ?", [(number,) for number in numbers])
+        last = "select max(coalesce((select max(id) from passages), 0), coalesce((select max(id) from free), 0))"
+        begin = self._db.execute(last).fetchone()[0] + 1
+        numbers += range(begin, begin + len(new) - len(numbers))
+        rows: list[tuple[object, ...]] = []
+        words: list[tuple[int, str, str]] = []
+        for number, (place, digest, piece) in zip(numbers, new, strict=True):
+            body = terms(piece.text)
             self._passages, self._length = self._passages + 1, self._length + len(body)
-            row = self._db.execute(
-                "insert into passages (id, document, place, first, last, heading, speaker, at, reference, length, "
-                "digest, text) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (free.pop() if free else None, document, place, piece.first, piece.last, piece.heading, piece.speaker,
-                 piece.at, piece.reference, len(body), digest, piece.text),
+            words.append((number, " ".join(body), " ".join(terms(piece.heading))))
+            rows.append(
+                (number, document, place, piece.first, piece.last, piece.heading, piece.speaker, piece.at,
+                 piece.reference, len(body), digest, piece.text)
             )  # fmt: skip
-            self._db.execute("delete from free where id = ?", (row.lastrowid,))
-            self._db.execute(
-                "insert into passage_terms (rowid, body, head) values (?, ?, ?)",
-                (row.lastrowid, " ".join(body), " ".join(head)),
-            )
+        self._db.executemany(
+            "insert into passages (id, document, place, first, last, heading, speaker, at, reference, length, digest, "
+            "text) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            rows,
+        )
+        self._db.executemany("insert into passage_terms (rowid, body, head) values (?, ?, ?)", words)
 
     def _drop_passage(self, passage: int, length: int) -> None:
         self._passages, self._length = self._passages - 1, self._length - length

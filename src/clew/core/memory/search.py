@@ -221,8 +221,8 @@ def rank(
 ) -> list[Ranked]:
     """The candidates (numbers of passages), best first; equal ones newest first, then as they stand.
 
-    `nearby` holds, by document and place, the candidates and what stands up to REACH places around them. A document
-    without a standing, or a passage without a likeness, counts as one that says nothing.
+    `nearby` holds, by document and place, the candidates and, of conversations, what stands up to REACH places around
+    them. A document without a standing, or a passage without a likeness, counts as one that says nothing.
     """
     wanted = set(candidates)
     speakers = {one.speaker.casefold() for one in nearby.values() if one.speaker}
