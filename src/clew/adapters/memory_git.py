@@ -190,7 +190,9 @@ class MemoryGit:
 
     def _is_due(self) -> bool:
         writes, _ = self._listed()
-        return bool(writes) and not 0 <= self._clock() - min(write.at for write in writes) < BATCH_SECONDS
+        now = self._clock()
+        # A write from the future was made before the clock was set back.
+        return any(not 0 <= now - write.at < BATCH_SECONDS for write in writes)
 
     @property
     def _path(self) -> Path:
