@@ -13,6 +13,7 @@ import re
 import string
 import urllib.parse
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -166,13 +167,13 @@ def in_chunks(row: dict[str, Any], r: Random) -> list[str]:
         at = text.index(secret["value"])
         cuts |= {at + r.randrange(1, max(2, len(secret["value"]))), max(0, at - r.randrange(4))}
     edges = sorted({0, *cuts, len(text)})
-    return [text[one:two] for one, two in zip(edges, edges[1:], strict=False)]
+    return [text[one:two] for one, two in pairwise(edges)]
 
 
 def _sections(name: str) -> list[tuple[str, str, str]]:
     found = (HERE / name).read_text(encoding="utf-8").split("=== ")[1:]
-    heads = [(part.partition("\n")[0] + " -").split()[:2] + [part.partition("\n")[2]] for part in found]
-    return [(head[0], head[1], head[2].removesuffix("\n")) for head in heads]
+    heads = [(*(part.partition("\n")[0] + " -").split()[:2], part.partition("\n")[2]) for part in found]
+    return [(carrier, language, text.removesuffix("\n")) for carrier, language, text in heads]
 
 
 def _filled(text: str, r: Random) -> tuple[str, list[dict[str, Any]]]:

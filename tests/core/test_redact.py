@@ -6,14 +6,15 @@ import random
 import re
 import string
 import time
+from itertools import pairwise
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.core.redact_gold import gold, in_chunks
 
 from clew.core.text.redact import Redacted, RedactStream, is_secret_path, redact
-from tests.core.redact_gold import gold, in_chunks
 
 
 def made(prefix: str, length: int, alphabet: str = string.ascii_letters + string.digits) -> str:
@@ -243,7 +244,7 @@ def test_a_stream_is_at_least_as_safe_as_the_whole_text(pieces: list[str], cuts:
     text = between.join(pieces)
     edges = sorted({0, *(cut % (len(text) + 1) for cut in cuts), len(text)})
     stream = RedactStream(KEY)
-    parts = [stream.feed(text[one:two]) for one, two in zip(edges, edges[1:], strict=False)]
+    parts = [stream.feed(text[one:two]) for one, two in pairwise(edges)]
     out, whole = "".join([*parts, stream.close()]), redact(text, KEY).text
     for secret in (PASSWORD, *(token for _, token in TOKENS)):
         for at in range(len(secret) - 7):

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.command import clew
+from tests.core.redact_gold import gold, in_chunks
 
 from clew.errors import NotFound, UsageError
 from clew.services.eval.redact import evaluate_redact
-from tests.command import clew
-from tests.core.redact_gold import gold, in_chunks
 
 TOKEN = "gh" + "p_" + "".join(random.Random(1).choices("abcdefghijkmnpqrstuvwxyz23456789", k=36))
 UNKNOWN = "plain words that no rule knows"

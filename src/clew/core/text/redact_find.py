@@ -25,7 +25,7 @@ _CLASSES = bytes(
     (_DIGIT if chr(code).isdigit() else _LETTER) if code < 128 and (chr(code).isalnum() or chr(code) in "_-.~") else 32
     for code in range(256)
 )
-_RUN = re.compile(b"[a0]{14,}")
+_RUN = re.compile(b"[a0]{16,}")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -104,7 +104,7 @@ def _found(text: str, *, strict: bool = False, whole: bool = True) -> Iterator[S
 
 
 def runs(plain: bytes) -> list[tuple[int, int]]:
-    """Where fourteen token characters or more stand without a break."""
+    """Where sixteen token characters or more stand without a break."""
     mask = plain.translate(_CLASSES)
     # A long word without a digit is a name; only few tokens are letters alone, and those have a prefix.
     return [

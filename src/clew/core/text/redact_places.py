@@ -14,7 +14,6 @@ from clew.core.text.redact_views import left_of
 Found = tuple[int, int, str]
 
 _SCHEME_SIGNS = string.ascii_letters + string.digits + "+.-"
-_PROGRAM = r"(?<![\w./-])"
 _V = r"[\"']?(?P<s>[^\s\"'|;<>]{3,400})"
 
 
@@ -36,73 +35,138 @@ def _place(kind: str, hints: str, shape: str, back: int = 0, *, typed: bool = Tr
     )
 
 
+def _flag(hints: str, programs: str, flag: str) -> _Place:
+    """A password that a flag gives to a program: the flag is looked for, being rarer than the names of programs."""
+    return _place(
+        "password", hints, rf"(?<![\w./-])(?:{programs})\b(?:[^\n|\\]|\\\n?){{0,300}}?[ \n](?:{flag}){_V}", 300
+    )
+
+
+_ADDRESS = r"[A-Za-z][A-Za-z0-9+.-]{0,30}://(?P<user>[^\s:/@\"'<>`]{0,200}):(?P<s>[^\s@\"'<>`]{2,300})@(?=[\w\[$*.-])"
 _PLACES = (
-    _place("password", "://", r"[A-Za-z][A-Za-z0-9+.-]{0,30}://(?P<user>[^\s:/@\"'<>`]{0,200}):(?P<s>[^\s@\"'<>`]{2,300})@(?=[\w\[$*.-])", 30),
-    _place("password", "://", r"https?://(?P<s>[A-Za-z0-9_-]{20,200})@", 8, typed=False),
-    _place("webhook", "hooks.", r"hooks\.(?:slack|zapier)\.com/(?:services|workflows|triggers|hooks/catch)/(?P<s>[A-Za-z0-9_/-]{15,160})"),
-    _place("webhook", "/webhook", r"/webhooks?/(?:[0-9]{10,25}/|send\?key=|incoming/)?(?P<s>[A-Za-z0-9_@/-]{24,300})", typed=False),
+    _place("password", "://", _ADDRESS),
+    _place("password", "://", r"https?://(?P<s>[A-Za-z0-9_-]{20,200})@", typed=False),
+    _place(
+        "webhook",
+        "hooks.",
+        r"hooks\.(?:slack|zapier)\.com/(?:services|workflows|triggers|hooks/catch)/(?P<s>[A-Za-z0-9_/-]{15,160})",
+    ),
+    _place(
+        "webhook",
+        "/webhook",
+        r"/webhooks?/(?:[0-9]{10,25}/|send\?key=|incoming/)?(?P<s>[A-Za-z0-9_@/-]{24,300})",
+        typed=False,
+    ),
     _place("webhook", "/webhookb2/", r"/webhookb2/(?P<s>[A-Za-z0-9_@/-]{24,400})"),
     _place("webhook", "/bot/v2/hook/ /bot/hook/", r"/bot/(?:v2/)?hook/(?P<s>[A-Za-z0-9-]{20,80})"),
     _place("webhook", "robot/send", r"robot/send\?access_token=(?P<s>[A-Za-z0-9]{30,80})"),
     _place("webhook", "webhook/send", r"webhook/(?:send|upload_media)\?key=(?P<s>[A-Za-z0-9-]{20,80})"),
-    _place("webhook", "/with/key/ /hooks/ /incomingwebhook/", r"(?i)/(?:with/key|hooks|IncomingWebhook)/(?P<s>[A-Za-z0-9_/-]{20,200})", typed=False),
+    _place(
+        "webhook",
+        "/with/key/ /hooks/ /incomingwebhook/",
+        r"(?i)/(?:with/key|hooks|IncomingWebhook)/(?P<s>[A-Za-z0-9_/-]{20,200})",
+        typed=False,
+    ),
     _place("authorization", "bearer", r"(?i)\bbearer[ \t]{1,4}[\"']?(?P<s>[A-Za-z0-9._~+/-]{16,8000}=*)", typed=False),
     _place("authorization", "basic␣", r"(?i)\bbasic (?P<s>[A-Za-z0-9+/]{12,2000}=*)", typed=False),
-    _place("password", "-u --user", r"(?:-u|--user|--proxy-user)(?:[ =]{1,2}|(?=[\"']))[\"']?[^\s:\"'$%{<]{1,80}:(?P<s>[^\s\"']{3,200})"),
-    _place("password", "http␣ https␣ xh␣", rf"{_PROGRAM}(?:https?|xh) [^\n|]{{0,200}}?-a[ =][\"']?[^\s:\"'$]{{1,80}}:(?P<s>[^\s\"']{{3,200}})"),
-    _place("password", "mysql mariadb 7z␣ 7za unrar rar␣ mongo clickhouse",
-           rf"{_PROGRAM}(?:mysql\w*|mariadb[\w-]*|7za?|u?nrar|mongo\w*|clickhouse-client)\b[^\n|]{{0,300}}? -p{_V}"),
-    _place("password", "sshpass", rf"sshpass[^\n|]{{0,40}}? -p ?{_V}"),
-    _place("password", "login", rf"(?:login|registry add)\b[^\n|]{{0,300}}? (?:-p|--password)[ =]{_V}"),
-    _place("password", "twine mongo cqlsh mongodump␣ mongorestore influx rabbitmqadmin snowsql vncviewer kinit oc␣",
-           rf"{_PROGRAM}(?:twine|mongo\w*|cqlsh|influx|rabbitmqadmin|vncviewer|oc)\b[^\n|]{{0,300}}? -(?:p|-password)[ =]{_V}"),
-    _place("password", "redis-cli valkey-cli", rf"(?:redis|valkey)-cli[^\n|]{{0,200}}? (?:-a|--pass)[ =]{_V}"),
-    _place("password", "ldap", rf"{_PROGRAM}ldap\w+[^\n|]{{0,300}}? -w ?{_V}"),
-    _place("password", "sqlcmd bcp␣ unzip zip␣ mosquitto smbmap",
-           rf"{_PROGRAM}(?:sqlcmd|bcp|unzip|zip|mosquitto_(?:pub|sub)|smbmap)\b[^\n|]{{0,300}}? -[Pp] ?{_V}"),
+    _place(
+        "password",
+        "␣-u ␣--user ␣--proxy-user",
+        r" (?:-u|--user|--proxy-user)(?:[ =]{1,2}|(?=[\"']))[\"']?[^\s:\"'$%{<]{1,80}:(?P<s>[^\s\"']{3,200})",
+    ),
+    _place("password", "␣-u␣", r" -u [\"']?[^\s,:\"'$]{1,60},(?P<s>[^\s\"']{4,200})"),
+    _flag("␣-a", "https?|xh", r"-a[ =][\"']?[^\s:\"'$]{1,80}:"),
+    _flag(
+        "␣-p ␣--pass", "sshpass|mysql\\w*|mariadb[\\w-]*|7za?|u?nrar|rar|mongo\\w*|clickhouse-client", "-p ?(?!assword)"
+    ),
+    _flag(
+        "␣-p ␣--pass",
+        "login|registry add|twine|mongo\\w*|cqlsh|influx|rabbitmqadmin|vncviewer|oc",
+        "(?:-p|--password)[ =]",
+    ),
+    _flag("␣-p", "sqlcmd|bcp|unzip|zip|mosquitto_(?:pub|sub)|smbmap", "-[Pp] ?"),
+    _flag("␣-a ␣--pass", "(?:redis|valkey)-cli", "(?:-a|--pass)[ =]"),
+    _flag("␣-w", "ldap\\w+", "-w ?"),
+    _flag("␣-u", "smbclient|smbget|mount\\.cifs", "-U ?[\"']?[^\\s%\"']{1,60}%"),
     _place("password", "pass:", r"(?:-pass|-passin|-passout|-k)[ =]pass:(?P<s>[^\s\"']{3,200})", 12),
-    _place("password", "smb", r"(?:smbclient|smbget|mount\.cifs)[^\n|]{0,200}? -U ?[\"']?[^\s%\"']{1,60}%(?P<s>[^\s\"']{3,200})"),
-    _place("password", "chpasswd", r"echo [\"']?[\w.-]{1,40}:(?P<s>[^\s\"':]{3,200})[\"']?[ ]?\|[ ]?(?:sudo )?chpasswd", 200),
-    _place("password", "stdin sudo␣-s with-token", r"(?:echo|printf)(?: -n)? [\"']?(?P<s>[^\s\"'|]{4,400})[\"']?[ ]?\|[^\n|]{0,200}?(?:stdin|sudo -S|with-token)", 300),
-    _place("password", "htpasswd", r"htpasswd [^\n|]{0,80}?-\w*b\w* [^\n|]{0,80}? (?P<s>[^\s\"'|;-]{4,200})\s*(?:\n|$)"),
-    _place("password", "add_user change_password useradd", rf"(?:add_user|change_password) [\w@.-]{{1,60}} {_V}"),
-    _place("password", "identified by␣", r"(?i)identified(?: with [\w']{1,40})?(?: by|\s+as)(?: password)?\s+['\"](?P<s>[^'\"\n]{3,200})['\"]", 40),
+    _place(
+        "password",
+        "chpasswd",
+        r"echo [\"']?[\w.-]{1,40}:(?P<s>[^\s\"':]{3,200})[\"']?[ ]?\|[ ]?(?:sudo )?chpasswd",
+        200,
+    ),
+    _place(
+        "password",
+        "stdin sudo␣-s with-token",
+        r"(?:echo|printf)(?: -n)? [\"']?(?P<s>[^\s\"'|]{4,400})[\"']?[ ]?\|[^\n|]{0,200}?(?:stdin|sudo -S|with-token)",
+        300,
+    ),
+    _place(
+        "password", "htpasswd␣", r"htpasswd [^\n|]{0,80}?-\w*b\w* [^\n|]{0,80}? (?P<s>[^\s\"'|;-]{4,200})\s*(?:\n|$)"
+    ),
+    _place("password", "add_user␣ change_password␣", rf"(?:add_user|change_password) [\w@.-]{{1,60}} {_V}"),
+    _place(
+        "password",
+        "identified␣",
+        r"(?i)identified(?: with [\w']{1,40})?(?: by|\s+as)(?: password)?\s+['\"](?P<s>[^'\"\n]{3,200})['\"]",
+    ),
     _place("password", "password", r"(?i)\bpassword[ \t]{0,4}[( ][ \t]{0,4}'(?P<s>[^'\n]{3,200})'"),
-    _place("token", "vault␣login vault␣unseal unseal␣ with-token add-authtoken", r"(?:vault login|unseal|with-token <<<|add-authtoken) [\"']?(?P<s>[A-Za-z0-9._+/=-]{16,400})", 12, typed=False),
-    _place("password", "auth=( basicauth basic_auth( authbasic",
-           r"(?i)(?:auth=|basic_?auth)\s?\(\s?[\"'][^\"'\n]{1,80}[\"']\s?,\s?[\"'](?P<s>[^\"'\n]{4,200})[\"']"),
-    _place("secret", "fernet( aesgcm( sign(", r"\b(?:Fernet|AESGCM|HMAC|ChaCha20Poly1305|sign)\(\s?b?[\"'](?P<s>[^\"'\n]{16,200})[\"']", typed=False),
-    _place("password", "senha password␣ login␣", r"(?m)(?:^|\s)(?:login[ \t]+\S{1,80}\s+)password[ \t]+(?P<s>[^\s\"']{3,200})", 120),
+    _place(
+        "token",
+        "vault␣login unseal␣ with-token add-authtoken",
+        r"(?:vault login|unseal|with-token <<<|add-authtoken) [\"']?(?P<s>[A-Za-z0-9._+/=-]{16,400})",
+        12,
+        typed=False,
+    ),
+    _place(
+        "password",
+        "auth=( basicauth( basic_auth( authbasic",
+        r"(?i)(?:auth=|basic_?auth)\s?\(\s?[\"'][^\"'\n]{1,80}[\"']\s?,\s?[\"'](?P<s>[^\"'\n]{4,200})[\"']",
+    ),
+    _place(
+        "secret",
+        "fernet( aesgcm( sign(",
+        r"(?i)(?:fernet|aesgcm|sign)\(\s?b?[\"'](?P<s>[^\"'\n]{16,200})[\"']",
+        typed=False,
+    ),
+    _place("password", "login␣ login\t", r"(?i)login[ \t]+\S{1,80}\s+password[ \t]+(?P<s>[^\s\"']{3,200})"),
     _place("secret", "setx␣", rf"(?i)setx [A-Z_]{{1,60}}(?:PASS\w*|SECRET|TOKEN|KEY) {_V}"),
     _place("password", "send␣", r"\bsend (?:-- )?[\"'](?P<s>[^\"'\n\\]{4,80})\\[rn]"),
     _place(
-        "secret", "ak? sk? ak: sk: ak= sk= ak␣ sk␣",
-        r"(?<![A-Za-z])(?:[aA][kK]|[sS][kK])[ ]?(?:[:：=是为]|[ ])[ ]?[\"'`「]?(?P<s>[A-Za-z0-9+/=_-]{16,80})", typed=False,
+        "secret",
+        "ak? sk? ak: sk: ak= sk= ak␣ sk␣",
+        r"(?<![A-Za-z])(?:[aA][kK]|[sS][kK])[ ]?(?:[:：=是为]|[ ])[ ]?[\"'`「]?(?P<s>[A-Za-z0-9+/=_-]{16,80})",
+        typed=False,
     ),
     _place(
-        "secret", "client(", r"(?i)client\(\s{0,10}[\"'][^\"'\n]{1,80}[\"']\s{0,4},\s{0,10}[\"'](?P<s>[^\"'\n]{16,200})[\"']",
+        "secret",
+        "client(",
+        r"(?i)client\(\s{0,10}[\"'][^\"'\n]{1,80}[\"']\s{0,4},\s{0,10}[\"'](?P<s>[^\"'\n]{16,200})[\"']",
         typed=False,
     ),
     _place("password", "net␣use", r"net use [^\n]{0,100}?\\\\\S{1,100} (?P<s>[^\s/*]\S{3,100})"),
     _place("password", "securestring", r"(?i)securestring (?:-string )?[\"'](?P<s>[^\"'\n]{3,200})[\"']"),
     _place("password", "user␣", r"user [\w.@-]{1,60} (?P<s>[^\s\"']{5,100})(?=\s*(?:\n|$))"),
-    _place("password", "-u␣", r"-u [\"']?[^\s,:\"'$]{1,60},(?P<s>[^\s\"']{4,200})"),
     _place(
-        "password", "credential creds login␣ login: account: logon:",
-        r"(?i)(?:credentials?|creds|login|account|logon)(?: (?:is|are))?[:= ]{1,3}[\w.@-]{1,60} ?[/:] ?(?P<s>[^\s\"'/,]{5,100})",
+        "password",
+        "credential creds login␣ login: account: logon:",
+        r"(?i)(?:credentials?|creds|login|account|logon)(?: (?:is|are))?[:= ]{1,3}[\w.@-]{1,60} ?[/:] ?"
+        r"(?P<s>[^\s\"'/,]{5,100})",
     ),
-    _place("secret", "secret= ", r"otpauth://[^\s\"'<>]{1,200}[?&]secret=(?P<s>[A-Z2-7]{12,64})", 220),
-)  # fmt: skip
+    _place("secret", "otpauth://", r"otpauth://[^\s\"'<>]{1,200}[?&]secret=(?P<s>[A-Z2-7]{12,64})"),
+)
+
+
+_HINTS = tuple((hint.split()[0], hint, place) for place in _PLACES for hint in place.hints)
 
 
 def placed(text: str, lower: bytes) -> Iterator[Found]:
     """Spans of secrets by the place they stand in."""
     # Most hints are rare: in a long text they are first looked for among its different words, which are far fewer.
-    words = lower if len(lower) < 20_000 else b" ".join(set(lower.split()))
-    for place in _PLACES:
-        for hint in place.hints:
-            if hint.split()[0] in words:
-                yield from _near(place, hint, text, lower)
+    words = lower if len(lower) < 2_000 else b" ".join(set(lower.split()))
+    for first, hint, place in _HINTS:
+        if first in words:
+            yield from _near(place, hint, text, lower)
 
 
 def _near(place: _Place, hint: bytes, text: str, lower: bytes) -> Iterator[Found]:

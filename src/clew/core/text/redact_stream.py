@@ -130,9 +130,8 @@ class RedactStream:
     def _ready(self) -> int:
         """How much of what is held can be given out."""
         held = self._held
-        begin = None
-        for begin in _KEY_BEGIN.finditer(held):
-            pass
+        begins = [*_KEY_BEGIN.finditer(held)] if "PRIVATE KEY" in held else []
+        begin = begins[-1] if begins else None
         if begin is not None and _KEY_END.search(held, begin.end()) is None and _open_key(held, begin.end()):
             line = held.rfind("\n", 0, begin.start()) + 1
             if len(held) - line <= LONGEST_KEY:
