@@ -24,8 +24,9 @@ from clew.services.eval.locomo import evaluate_locomo, evidence, read_conversati
 from clew.services.memory_search import MemorySearch
 from clew.services.relevance import load_table
 from clew.stores.documents import Documents
-from clew.stores.memory_index import Loaded, MemoryIndex
+from clew.stores.memory_index import MemoryIndex
 from clew.stores.memory_reading import Filter
+from clew.stores.memory_writing import Loaded
 
 _WORD = re.compile(r"\w+")
 _OF_DOCUMENT = 50
@@ -72,7 +73,9 @@ def q24(options: Options) -> None:
     database.unlink(missing_ok=True)
     questions = [" ".join(draw.sample(_long_words(draw.choice(texts)), 4)) for _ in range(_QUESTIONS)]
     with MemoryIndex.open(database) as index:
+        processor = time.process_time()
         ingest = _timed(lambda: _refresh(index, documents))
+        processor = time.process_time() - processor
         same = _timed(lambda: _refresh(index, documents))
         for path in root.rglob("*.md"):
             os.utime(path, (1, 1))
@@ -87,7 +90,8 @@ def q24(options: Options) -> None:
         passages = index.numbers()[0]
     table(f"Q-24 ingest of {passages:,} passages, {size / 1e6:.1f} MB", ["part", "time", "rate", "bar"], [
         ["redacted and indexed", shown(ingest), f"{size / 1e6 / ingest:.1f} MB/s", "2 MB/s"],
-        ["of which redaction", shown(cleaning), f"{size / 1e6 / cleaning:.1f} MB/s", ""],
+        ["the same, time of the processor", shown(processor), f"{size / 1e6 / processor:.1f} MB/s", ""],
+        ["redaction alone", shown(cleaning), f"{size / 1e6 / cleaning:.1f} MB/s", ""],
         ["unchanged", shown(same), f"{size / 1e6 / same:.0f} MB/s", "20 MB/s"],
         ["touched, text the same", shown(touched), f"{size / 1e6 / touched:.0f} MB/s", "20 MB/s"],
         ["vectors, in the background", shown(vectors), f"{passages / vectors:.0f} passages/s", ""],

@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 from clew.core.text.redact import redact
 from clew.errors import StoreTooNew
 from clew.stores.documents import Documents
-from clew.stores.memory_index import FORMAT, TICK, Loaded, MemoryIndex, Refreshed
+from clew.stores.memory_index import FORMAT, MemoryIndex, Refreshed
 from clew.stores.memory_reading import BLOCK, Filter
+from clew.stores.memory_writing import TICK, Loaded
 
 NOTE = """---
 id: {id}

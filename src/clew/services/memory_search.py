@@ -31,8 +31,9 @@ from clew.core.text.glossary import Glossary
 from clew.core.text.thesaurus import Thesaurus
 from clew.services.relevance import load_glossary, load_table, load_thesaurus
 from clew.stores.documents import Documents
-from clew.stores.memory_index import Loaded, MemoryIndex, Refreshed
+from clew.stores.memory_index import MemoryIndex, Refreshed
 from clew.stores.memory_reading import DocumentRow, Filter
+from clew.stores.memory_writing import Loaded
 
 if TYPE_CHECKING:
     import numpy as np
@@ -224,12 +225,12 @@ class MemorySearch:
         """Cosines of each passage alone and with its neighbours: of their sums, which is what a longer text has."""
         import numpy as np  # noqa: PLC0415 -- only where there are vectors
 
+        known = self.index.vectors([one.id for one in nearby.values()])
+        if known is None or known.shape[1] != len(vector):
+            return {}
         places = {key: number for number, key in enumerate(nearby)}
-        own = np.zeros((len(places) + 1, len(vector)), np.float32)
-        vectors = self.index.vectors([one.id for one in nearby.values()])
-        for key, one in nearby.items():
-            if one.id in vectors:
-                own[places[key]] = vectors[one.id]
+        # One row more, for neighbours that are not there.
+        own = np.vstack([known, np.zeros_like(vector)])
         wanted = list(passages)
         nobody = len(places)
         here, before, after = (

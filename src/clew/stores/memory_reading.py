@@ -266,16 +266,23 @@ class MemoryReading:
             kept.update(row[0] for row in self._db.execute(query, [*part, *values]))
         return kept
 
-    def vectors(self, ids: Sequence[int]) -> dict[int, Floats]:
-        """Vectors of passages, about of length one; those without one are left out."""
+    def vectors(self, ids: Sequence[int]) -> Floats | None:
+        """Vectors of passages, a row each and about of length one; a zero row for one that has none.
+
+        None where no passage has a vector.
+        """
         import numpy as np  # noqa: PLC0415 -- as above
 
         self._read_blocks()
-        found: dict[int, Floats] = {}
-        for passage in ids:
-            block, place = divmod(passage, BLOCK)
-            if block in self._blocks and self._blocks[block][2][place]:
-                found[passage] = self._blocks[block][1][place].astype(np.float32) / 127
+        if not self._blocks:
+            return None
+        width = next(iter(self._blocks.values()))[1].shape[1]
+        found = np.zeros((len(ids), width), np.float32)
+        places = np.array(ids, np.int64)
+        for block in set((places // BLOCK).tolist()) & self._blocks.keys():
+            own = np.flatnonzero(places // BLOCK == block)
+            found[own] = self._blocks[block][1][places[own] % BLOCK]
+        found /= 127
         return found
 
     def forget_vectors(self) -> None:

@@ -26,8 +26,9 @@ from clew.errors import NotFound, UsageError
 from clew.services.eval.labelled import share
 from clew.services.memory_search import MemorySearch
 from clew.services.relevance import load_table
-from clew.stores.memory_index import Loaded, MemoryIndex
+from clew.stores.memory_index import MemoryIndex
 from clew.stores.memory_reading import Filter
+from clew.stores.memory_writing import Loaded
 
 DEPTHS = (5, 10, 25)
 """How many turns are looked at."""
