@@ -51,8 +51,10 @@ def cleaned(text: str, key: bytes, found: Counter[str], known: set[str], *, stri
 def spans(text: str, *, strict: bool = False, known: Iterable[str] = ()) -> list[Span]:
     """Where the secrets of a text stand: in order, none over another."""
     view = without_colours(text)
-    found = [*_mapped(view, _found(view.text, strict=strict))]
-    found += _mapped_joined(view)
+    plain = view.text.encode("ascii", "replace")
+    runs_ = runs(plain)
+    found = [*_mapped(view, _found(view.text, plain, runs_, strict=strict))]
+    found += _mapped_joined(view, runs_)
     found = _merged(text, found)
     values = {*known, *known_values(text, found)}
     if not values:
@@ -79,11 +81,13 @@ def placeholder(kind: str, secret: str, key: bytes) -> str:
     return f"[REDACTED:{kind}:{hmac.new(key, said, hashlib.sha256).hexdigest()[:4]}]"
 
 
-def _found(text: str, *, strict: bool = False, whole: bool = True) -> Iterator[Span]:
-    plain = text.encode("ascii", "replace")
+def _found(
+    text: str, plain: bytes, runs_: list[tuple[int, int]], *, strict: bool = False, whole: bool = True
+) -> Iterator[Span]:
+    """What each rule finds. `plain` is the text with `?` for each character outside of ASCII, so places are the same."""
     lower = plain.lower()
     ids: list[tuple[int, int]] = []
-    for start, end in runs(plain):
+    for start, end in runs_:
         for one, two, kind in tokens(text, start, end):
             if not harmless(text[one:two]):
                 yield Span(one, two, kind)
@@ -144,10 +148,11 @@ def _mapped(view: View, found: Iterable[Span]) -> Iterator[Span]:
         yield Span(*view.span(span.start, span.end), span.kind)
 
 
-def _mapped_joined(view: View) -> Iterator[Span]:
+def _mapped_joined(view: View, runs_: list[tuple[int, int]]) -> Iterator[Span]:
     """Spans that only a view without breaks shows."""
-    for window in joined(view.text, runs(view.text.encode("ascii", "replace"))):
-        for span in _found(window.text, whole=False):
+    for window in joined(view.text, runs_):
+        plain = window.text.encode("ascii", "replace")
+        for span in _found(window.text, plain, runs(plain), whole=False):
             if window.crosses(span.start, span.end):
                 start, end = window.span(span.start, span.end)
                 yield Span(*view.span(start, end), span.kind)

@@ -131,10 +131,9 @@ _PLACES = (
     ),
     _place("password", "login␣ login\t", r"(?i)login[ \t]+\S{1,80}\s+password[ \t]+(?P<s>[^\s\"']{3,200})"),
     _place("secret", "setx␣", rf"(?i)setx [A-Z_]{{1,60}}(?:PASS\w*|SECRET|TOKEN|KEY) {_V}"),
-    _place("password", "send␣", r"\bsend (?:-- )?[\"'](?P<s>[^\"'\n\\]{4,80})\\[rn]"),
     _place(
         "secret",
-        "ak? sk? ak: sk: ak= sk= ak␣ sk␣",
+        "ak? sk? ak: sk: ak= sk=",
         r"(?<![A-Za-z])(?:[aA][kK]|[sS][kK])[ ]?(?:[:：=是为]|[ ])[ ]?[\"'`「]?(?P<s>[A-Za-z0-9+/=_-]{16,80})",
         typed=False,
     ),
@@ -146,7 +145,7 @@ _PLACES = (
     ),
     _place("password", "net␣use", r"net use [^\n]{0,100}?\\\\\S{1,100} (?P<s>[^\s/*]\S{3,100})"),
     _place("password", "securestring", r"(?i)securestring (?:-string )?[\"'](?P<s>[^\"'\n]{3,200})[\"']"),
-    _place("password", "user␣", r"user [\w.@-]{1,60} (?P<s>[^\s\"']{5,100})(?=\s*(?:\n|$))"),
+    _place("password", "ftp>␣user␣", r"ftp> user [\w.@-]{1,60} (?P<s>[^\s\"']{5,100})(?=\s*(?:\n|$))"),
     _place(
         "password",
         "credential creds login␣ login: account: logon:",
@@ -157,44 +156,39 @@ _PLACES = (
 )
 
 
-_HINTS = tuple((hint.split()[0], hint, place) for place in _PLACES for hint in place.hints)
+_HINTS = {
+    hint: tuple(place for place in _PLACES if hint in place.hints)
+    for hint in dict.fromkeys(hint for place in _PLACES for hint in place.hints)
+}
 
 
 def placed(text: str, lower: bytes) -> Iterator[Found]:
     """Spans of secrets by the place they stand in."""
     # Most hints are rare: in a long text they are first looked for among its different words, which are far fewer.
     words = lower if len(lower) < 2_000 else b" ".join(set(lower.split()))
-    for first, hint, place in _HINTS:
-        if first in words:
-            yield from _near(place, hint, text, lower)
+    for hint, places in _HINTS.items():
+        if hint.split()[0] not in words:
+            continue
+        at = lower.find(hint)
+        while at >= 0:
+            for place in places:
+                yield from _at(place, hint, text, at)
+            at = lower.find(hint, at + len(hint))
 
 
-def _near(place: _Place, hint: bytes, text: str, lower: bytes) -> Iterator[Found]:
-    at, done = lower.find(hint), 0
-    while at >= 0:
-        if place.hints[0] == b"://":
-            match = place.shape.match(text, at - len(left_of(text, at, _SCHEME_SIGNS, 32)))
-        elif place.back:
-            line = max(
-                done,
-                at - place.back,
-                text.rfind("\n", max(0, at - place.back), at) + 1 if place.kind != "password" else 0,
-            )
-            match = place.shape.search(text, line, min(len(text), at + 500))
-        else:
-            match = place.shape.match(text, at)
-        if match is not None and match.start() <= at + len(hint) and _secret(place, match):
-            start, end = match.span("s")
-            yield (
-                start,
-                start + len(match["s"].rstrip(",;.)" if place.typed and place.hints[0] != b"://" else "")),
-                place.kind,
-            )
-            done = end
-        at = lower.find(hint, max(at + len(hint), done))
+def _at(place: _Place, hint: bytes, text: str, at: int) -> Iterator[Found]:
+    if hint == b"://":
+        match = place.shape.match(text, at - len(left_of(text, at, _SCHEME_SIGNS, 32)))
+    elif place.back:
+        match = place.shape.search(text, max(0, at - place.back), min(len(text), at + 500))
+    else:
+        match = place.shape.match(text, at)
+    if match is not None and match.start() <= at + len(hint) <= match.end() + 1 and _secret(place, match):
+        value = match["s"] if hint == b"://" or not place.typed else match["s"].rstrip(",;.)")
+        yield match.start("s"), match.start("s") + len(value), place.kind
 
 
-_LOOSE = (b"user ", b"credential")
+_LOOSE = (b"ftp> user ", b"credential")
 """Hints that are words of prose: only a password that looks like one counts beside them."""
 
 

@@ -121,7 +121,17 @@ def _at_signs(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _joints(text: str) -> Iterator[re.Match[str]]:
-    for sign in ("\\\n", "\\\r\n", '"\n', "'\n", '" +', "' +", '"+', "'+", '" "', "' '", '" .', '" &', '"\r\n'):
+    for sign in (
+        "\\\n",
+        '"\n',
+        "'\n",
+        '" +',
+        "' +",
+        '"+',
+        '" "',
+        '" .',
+        *(("\\\r\n", '"\r\n') if "\r" in text else ()),
+    ):
         at = text.find(sign)
         while at >= 0:
             match = _SIGNS.match(text, at)
