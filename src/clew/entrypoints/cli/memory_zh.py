@@ -30,5 +30,12 @@ MEMORY: dict[str, str] = DOCUMENTS | {
     "choose a shorter one": "请换一个较短的",
     "the index {} was written by a newer Clew (format {}, this one knows {})": "索引 {} 由更新版本的 Clew 写入（格式 {}，此版本支持到 {}）",
     "update Clew, or run `clew index rebuild` to make the index again for this version": "请升级 Clew，或运行 `clew index rebuild` 为此版本重新建立索引",
+    "{} holds no question with evidence": "{} 中没有带证据的问题",
+    "the file must look like {}": "文件须形如 {}",
+    "{} gives one sample_id twice": "{} 中有重复的 sample_id",
+    "give each conversation an id of its own": "请为每段对话使用各自的 id",
+    "{} is no conversation with questions": "{} 不是带问题的对话",
+    "`locomo10.json` of snap-research/locomo is one": "例如 snap-research/locomo 的 `locomo10.json`",
+    "{}: {} is no list of turns": "{}：{} 不是话轮列表",
 }
 """As `wording.CHINESE`, which takes them in."""
