@@ -1,4 +1,4 @@
-"""Secrets that take several lines: private keys, Kubernetes secrets, tables, rows of SQL, seed phrases, encoded text."""
+"""Secrets that take several lines: private keys, Kubernetes secrets, tables, SQL, seed phrases, encoded text."""
 
 from __future__ import annotations
 
@@ -71,10 +71,13 @@ def _body_end(text: str, start: int) -> int:
 _PUTTY = re.compile(r"Private-Lines: \d{1,3}\r?\n(?P<s>(?:[A-Za-z0-9+/=]{1,80}(?:\r?\n|\Z)){1,100})")
 _JWK = re.compile(r"\"(?:d|p|q|dp|dq|qi|k)\"\s{0,4}:\s{0,4}\"(?P<s>[A-Za-z0-9_-]{20,2000})\"")
 _SEED = re.compile(
-    r"(?:phrase|mnemonic|seed|PHRASE|MNEMONIC|SEED|助记词)[\w:：=\"'`(是为]{0,12}(?: is| are| was| \([^()\n]{0,30}\))?[\s:：=\"'`(|]{0,8}(?P<s>(?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})"
+    r"(?:phrase|mnemonic|seed|PHRASE|MNEMONIC|SEED|助记词)[\w:：=\"'`(是为]{0,12}"
+    r"(?: is| are| was| \([^()\n]{0,30}\))?[\s:：=\"'`(|]{0,8}"
+    r"(?P<s>(?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})"
 )
 _RECOVERY = re.compile(
-    r"(?i)(?:recovery|backup|scratch|emergency) codes?[^\n]{0,80}\n(?P<s>(?:[ \t>|-]{0,8}(?:\d\. )?[A-Za-z0-9]{4,10}(?:-[A-Za-z0-9]{4,10}){0,3}[ \t]*\n?){2,20})"
+    r"(?i)(?:recovery|backup|scratch|emergency) codes?[^\n]{0,80}\n"
+    r"(?P<s>(?:[ \t>|-]{0,8}(?:\d\. )?[A-Za-z0-9]{4,10}(?:-[A-Za-z0-9]{4,10}){0,3}[ \t]*\n?){2,20})"
 )
 _PGPASS = re.compile(r"(?m)^[\w.*-]{1,200}:(?:\d{2,5}|\*):[\w*-]{1,60}:[\w*-]{1,60}:(?P<s>[^\s:]{3,200})\r?$")
 _GROUPS = (
@@ -127,7 +130,8 @@ _DATA = re.compile(
     r"(?m)^(?P<indent>[ \t]{0,20})(?:string)?[dD]ata:[ \t]*\n(?P<body>(?:(?P=indent)[ \t]+[^\n]*(?:\n|\Z))+)"
 )
 _ENTRY = re.compile(
-    r"(?m)^[ \t]+[\"']?(?P<name>[\w./-]{1,100})[\"']?:[ \t]*[\"']?(?P<s>[A-Za-z0-9+/=_!#%^*@.-]{4,16000})[\"']?[ \t]*(?:#.*)?$"
+    r"(?m)^[ \t]+[\"']?(?P<name>[\w./-]{1,100})[\"']?:[ \t]*[\"']?"
+    r"(?P<s>[A-Za-z0-9+/=_!#%^*@.-]{4,16000})[\"']?[ \t]*(?:#.*)?$"
 )
 _OPEN_NAMES = re.compile(
     r"(?i)(?:^|[._-])(?:user(?:name)?|host(?:name)?|port|namespace|database|dbname|db|name|email|url|ca\.crt|tls\.crt|cert|ca|region|endpoint|bucket)$"

@@ -50,7 +50,8 @@ _SCHEME = re.compile(r"(?i)(?:bearer|basic|token|digest|apikey|api-key|key|oauth
                      r"pve\w*|splunk|aws)(?:[ \t=]{1,4}|%20)(?:token=)?[\"']?")  # fmt: skip
 _NEXT_VALUE = re.compile(
     r"""(?x) ["']?[ \t]{0,8},? (?:[ \t]{1,8}|\r?\n[ \t+-]{0,40}|[ \t]*)
-        (?: ["']?(?:value|Value|VALUE|val|default|content)["']?[ \t]{0,4}[:=][ \t]{0,4} (?P<q>["']?)(?P<v>[^\s"'<>,}]{1,4000})
+        (?: ["']?(?:value|Value|VALUE|val|default|content)["']?[ \t]{0,4}[:=][ \t]{0,4}
+            (?P<q>["']?)(?P<v>[^\s"'<>,}]{1,4000})
           | ["']?[ \t]{0,4}:[ \t]{0,4}\{[^{}\n]{0,120}?"value"[ \t]{0,4}:[ \t]{0,4}(?P<q2>")(?P<v2>[^"\n]{1,4000})
         )"""
 )
@@ -216,7 +217,7 @@ def _on_next_line(text: str, place: int, cue: Cue) -> tuple[int, int] | None:
 
 
 def _beside(text: str, start: int, end: int, cue: Cue) -> tuple[int, int] | None:
-    """Values that stand beside a name without a sign of assignment: XML, `name:`/`value:` pairs, flags, tables, prose."""
+    """Values beside a name without a sign of assignment: XML, `name:` and `value:`, flags, tables, prose."""
     for shape in (_NEXT_VALUE, _ELEMENT, _INPUT_VALUE):
         match = shape.match(text, end)
         if match is not None:
@@ -266,7 +267,8 @@ _PROSE = re.compile(
     """
 )
 _IN_FRONT = re.compile(
-    r"[\"'`“]?(?P<v>[A-Za-z0-9][!-~]{4,60}?)[\"'`”]? (?:as|is|was)(?: (?:the|my|our|your|a|new|root|admin|initial|wifi|login|db)){0,3} \Z"
+    r"[\"'`“]?(?P<v>[A-Za-z0-9][!-~]{4,60}?)[\"'`”]? (?:as|is|was)"
+    r"(?: (?:the|my|our|your|a|new|root|admin|initial|wifi|login|db)){0,3} \Z"
 )
 
 
@@ -278,7 +280,8 @@ def _in_front(text: str, start: int) -> tuple[int, int] | None:
     return match.span("v")
 
 
-_ABOUT_IDS = re.compile(r"(?i)\b(?:commit|hash|digest|sha|sha256|id|checksum|version|request|trace|md5|fingerprint|uuid|"
+_ABOUT_IDS = re.compile(r"(?i)\b(?:commit|hash|digest|sha|sha256|id|checksum|version|request|trace|md5|fingerprint|"
+                        r"uuid|"
                         r"count|limit|length|at|since|until|on|of type|policy|rule)\b|\d{4}-\d\d")  # fmt: skip
 
 
@@ -360,7 +363,8 @@ _CHINESE = (
     "密匙",
 )
 _MIXED = re.compile(
-    r"(?i)(?:pass(?:word|wd)?|pwd|secret|token|key)(?=[ ]?(?:是|为|如下|改成|换成|设成|：|:|用|给|发|我|写|填|叫|「|（))"
+    r"(?i)(?:pass(?:word|wd)?|pwd|secret|token|key)"
+    r"(?=[ ]?(?:是|为|如下|改成|换成|设成|：|:|用|给|发|我|写|填|叫|「|（))"
 )
 _SENTENCE_END = re.compile("[。；;\n]")
 _CHINESE_STOP = re.compile(
@@ -369,7 +373,8 @@ _CHINESE_STOP = re.compile(
 _CHINESE_VALUE = re.compile(r"[A-Za-z0-9][!-~]{3,4000}|(?<=[「『“《‘])[!-~]{4,400}")
 _CHINESE_NEXT = re.compile("(?:[:：]|如下[^\\n]{0,8})[ \t]*\r?\n[ \t>│-]{0,12}(?P<v>[!-~]{6,4000})")
 _SET_AS = re.compile(
-    "(?P<v>[A-Za-z0-9][!-~]{4,60}?)[」』”`\"']?[ ]{0,2}(?:设为|作为|就是|是|当)[\u4e00-\u9fff]{0,8}(?:密码|口令|密钥|令牌)"
+    "(?P<v>[A-Za-z0-9][!-~]{4,60}?)[」』”`\"']?[ ]{0,2}"
+    "(?:设为|作为|就是|是|当)[\u4e00-\u9fff]{0,8}(?:密码|口令|密钥|令牌)"
 )
 
 

@@ -84,7 +84,7 @@ def placeholder(kind: str, secret: str, key: bytes) -> str:
 def _found(
     text: str, plain: bytes, runs_: list[tuple[int, int]], *, strict: bool = False, whole: bool = True
 ) -> Iterator[Span]:
-    """What each rule finds. `plain` is the text with `?` for each character outside of ASCII, so places are the same."""
+    """What each rule finds. `plain` is the text with `?` for what is no ASCII, so places are the same."""
     lower = plain.lower()
     ids: list[tuple[int, int]] = []
     for start, end in runs_:

@@ -21,11 +21,13 @@ class Cue(Enum):
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _SUFFIXES = frozenset(
     "prod production dev development staging stage test live old new current value values b64 base64 plain plaintext "
-    "text raw hex b base data str string env default primary secondary backup main root admin write read v1 v2 v3 header id"
+    "text raw hex b base data str string env default primary secondary backup main root admin write"
+    " read v1 v2 v3 header id"
     " uri hook staging eu us io com org net local".split()
 )
 _PASSWORDS = frozenset(
-    "password passwd passwort passphrase passcode pwd pass pw psw passw userpass dbpass dbpassword requirepass masterauth"
+    "password passwd passwort passphrase passcode pwd pass pw psw passw userpass dbpass dbpassword"
+    " requirepass masterauth"
     " storepass keypass sshpass smtppass userpassword rootpassword adminpassword mypassword newpassword oldpassword"
     " ftppass mailpass authpassword httppassword bindpw rootpw adminpw secretpassword motdepasse contrasena senha"
     " kennwort adminpass rootpass mysqlpass redispass bindpassword cleartextpassword pswd pword passkey".split()
@@ -42,7 +44,8 @@ _SECRETS = frozenset(
 )
 _RANDOM = frozenset(
     "key keys auth sig signature session sess sessionid sid sessid csrf xsrf cookie seed hmac ak sk webhook bearer "
-    "phpsessid jsessionid connect remember salt ticket sso saml code verifier challenge license cert pin unseal recovery"
+    "phpsessid jsessionid connect remember salt ticket sso saml code verifier challenge license"
+    " cert pin unseal recovery"
     " ikey jsession aspxauth".split()
 )
 _HARMLESS_LAST = frozenset(
@@ -51,7 +54,8 @@ _HARMLESS_LAST = frozenset(
 _PUBLIC = frozenset(
     "public publishable pub hash hashed hashes next prev previous page continuation cursor idempotency cache primary"
     " foreign sort partition index object row map dedupe max min num count total prompt completion input output design"
-    " stop pad eos bos mask sep unk special websocket socket fingerprint hotkey shortcut digest checksum commit sha sha1 sha256"
+    " stop pad eos bos mask sep unk special websocket socket fingerprint hotkey shortcut digest"
+    " checksum commit sha sha1 sha256"
     " md5 trace span etag integrity nonce correlation request sync known host hosts keyboard group routing event column"
     " lookup item node translation i18n message query paging pagination answer cached reasoning used usage limit width"
     " sealed encrypted upload resume sticky bucket".split()

@@ -1,4 +1,4 @@
-"""Secrets that are known by the place they stand in: addresses, webhooks, headers, cookies, arguments of programs, SQL."""
+"""Secrets that are known by the place they stand in: addresses, webhooks, headers, cookies, arguments, SQL."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ import re
 _HARMLESS = re.compile(
     r"""(?xi)
       .*\[REDACTED.* | \[?REDACTED\b.*                # done before
-    | [$<{(*\[\\&@|!].* | %(?![0-9A-F]{2}).*                              # a reference: ${X}, $(cmd), %X%, <your key>, {{ x }}, ***
+    | [$<{(*\[\\&@|!].* | %(?![0-9A-F]{2}).*          # a reference: ${X}, $(cmd), %X%, <key>, {{ x }}, ***
     | .*\$\{.* | .*\{\{.* | .*\$[A-Z_]{3,}.* | .*%\(\w+\)s.*
     | (?:true|false|null|none|nil|undefined|yes|no|on|off|bearer|basic|digest|negotiate|string|str|int|bool|bytes
         |required|optional|localhost|empty|enabled|disabled|default|value|unset|missing|invalid|expired|private|public)
@@ -48,8 +48,10 @@ _VOWELS = frozenset("aeiouyAEIOUY")
 
 
 _FORM_WORDS = frozenset(
-    "access key id secret token password pass passwd test user s3 my for the db auth client api ssl tls admin app bearer"
-    " jwt aws value service account some new old wrong right valid invalid bad good correct incorrect mock sample session"
+    "access key id secret token password pass passwd test user s3 my for the db auth client api ssl"
+    " tls admin app bearer"
+    " jwt aws value service account some new old wrong right valid invalid bad good correct"
+    " incorrect mock sample session"
     " private public refresh dev name url host string".split()
 )
 

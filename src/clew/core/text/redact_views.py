@@ -115,15 +115,18 @@ def _at_signs(text: str) -> Iterator[tuple[int, int]]:
         return
     for match in _joints(text):
         before, after = text[match.start() - 1 : match.start()], text[match.end() : match.end() + 1]
-        if before and after and _RIGHT.match(before) and _RIGHT.match(after):
-            if len(left_of(text, match.start())) >= 4:
-                yield match.span()
+        whole = before and after and _RIGHT.match(before) and _RIGHT.match(after)
+        if whole and len(left_of(text, match.start())) >= 4:
+            yield match.span()
 
 
 def _joints(text: str) -> Iterator[re.Match[str]]:
     for sign in (
         "\\\n",
         '"\n',
+        "'\n",
+        "' +",
+        "'+",
         "'\n",
         '" +',
         "' +",
