@@ -232,6 +232,32 @@ def test_no_version_is_ever_lost_whatever_three_machines_do(tmp_path: Path, seed
     assert all(side.run("status", "--short") == "" for side in sides)
 
 
+def test_what_waits_for_its_commit_gets_its_own_message_before_hand_edits(tmp_path: Path) -> None:
+    one, _ = pair(tmp_path, {})
+    one.write("user/a.md", "a\n")
+    one.git.commit(["user/a.md"], "Add a", batch=True)
+    one.write("user/b.md", "b\n")
+    assert one.sync().by_hand == 1
+    assert one.run("log", "-2", "--format=%s").splitlines() == ["Edited by hand", "Add a"]
+
+
+def test_a_secret_written_by_hand_is_not_committed_unless_the_user_insists(home: Path, tmp_path: Path) -> None:
+    remote, token = remote_of(tmp_path), "ghp_" + "a1B2c3D4" * 4 + "e5F6"
+    clew("sync", "init", "--remote", remote, cwd=tmp_path)
+    assert clew("sync", cwd=tmp_path).status == 0
+    one = Machine(home / "clew" / "memory")
+    one.write("user/a.md", f"The token is {token}.\n")
+    found = clew("sync", cwd=tmp_path)
+    assert found.status == 2 and "user/a.md" in found.err and "--anyway" in found.err and token not in found.err
+    assert not any(token in text for text in one.history())
+    assert clew("sync", "--anyway", cwd=tmp_path).status == 0
+    # Once it is there, further edits of the document are no matter of it; another secret is.
+    one.write("user/a.md", f"The token is {token}. It is old.\n<private>mine</private>\n")
+    assert clew("sync", cwd=tmp_path).status == 0
+    one.write("user/a.md", f"The token is {token}. The new one is {token[:-1]}7.\n")
+    assert clew("sync", cwd=tmp_path).status == 2
+
+
 # ---------------------------------------------------------------------- what may stand in the way
 
 

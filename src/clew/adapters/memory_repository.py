@@ -30,6 +30,8 @@ PRIVATE: Final = "clew"
 """The folder within `.git` for the lock, the index and the list of what is still to be committed."""
 UNSEEN: Final = (".lock", ".clew-write.tmp", "*.tmp", "*~", ".*.swp", ".DS_Store")
 """Names, as gitignore has them, that are never committed: locks, and what is being written."""
+_FEW: Final = 50
+"""Files that are named, or handed to git, one by one."""
 _REGULAR: Final = ("100644", "100755")
 _SETTINGS: Final = (
     "i18n.commitEncoding=UTF-8",
@@ -162,12 +164,15 @@ class MemoryRepository:
         """The commit that two lines of history come from; empty where they have none in common."""
         return self.line("merge-base", ours, theirs)
 
-    def tree(self, commit: str) -> dict[str, Leaf]:
-        """All files of a commit by path. Empty for an empty name. Raises Refused for paths that no folder may hold."""
+    def tree(self, commit: str, paths: Sequence[str] = ()) -> dict[str, Leaf]:
+        """Files of a commit by path: all, or those at some paths. Empty for an empty name.
+
+        Raises Refused for paths that no folder may hold.
+        """
         if not commit:
             return {}
         found: dict[str, Leaf] = {}
-        for row in self.run("ls-tree", "-r", "-z", "--full-tree", commit).split(b"\0"):
+        for row in self.run("ls-tree", "-r", "-z", "--full-tree", commit, "--", *paths).split(b"\0"):
             if row:
                 head, _, name = row.partition(b"\t")
                 mode, _, ident = head.decode("ascii").split()
@@ -224,12 +229,14 @@ class MemoryRepository:
 
         Without `paths` everything is looked at.
         """
-        tree = self.tree(commit)
-        wanted = dict.fromkeys((*tree, *self.untracked(commit)) if paths is None else paths)
+        named = None if paths is None else [path for path in dict.fromkeys(paths) if is_safe(path)]
+        # A longer list would be more than a command line takes.
+        tree = self.tree(commit, named if named and len(named) <= _FEW else ())
         found: dict[str, Leaf | None] = {}
-        for path in wanted:
+        new: dict[str, bytes] = {}
+        for path in dict.fromkeys((*tree, *self.untracked(commit))) if named is None else named:
             leaf = tree.get(path)
-            if (leaf and not leaf.regular) or not is_safe(path):
+            if leaf and not leaf.regular:
                 continue
             content = self.on_disk(path)
             if content is None:
@@ -237,8 +244,25 @@ class MemoryRepository:
                 if leaf and not os.path.lexists(self.root / path):
                     found[path] = None
             elif leaf is None or self.id_of(content, leaf.id) != leaf.id:
-                found[path] = Leaf(leaf.mode if leaf else "100644", self.store(content))
-        return found
+                new[path] = content
+        ids = self._store_all(new)
+        return found | {path: Leaf(tree[path].mode if path in tree else "100644", ids[path]) for path in new}
+
+    def _store_all(self, contents: Mapping[str, bytes]) -> dict[str, str]:
+        """Keep the bytes of files. Many at once are read by git itself, where they still are what was read here."""
+        if len(contents) <= _FEW:
+            return {path: self.store(content) for path, content in contents.items()}
+        plain = [path for path in contents if "\n" not in path]
+        given = b"".join(os.fsencode(self.root / path) + b"\n" for path in plain)
+        try:
+            ids = os.fsdecode(self.run("hash-object", "-w", "--no-filters", "--stdin-paths", given=given)).split()
+        except StoreError:
+            ids = []  # one of them has gone meanwhile
+        kept = dict(zip(plain, ids, strict=False))
+        return {
+            path: kept[path] if path in kept and self.id_of(content, kept[path]) == kept[path] else self.store(content)
+            for path, content in contents.items()
+        }
 
     def commit(self, changes: Mapping[str, Leaf | None], message: str, parents: Sequence[str], *, base: str) -> str:
         """A commit of the files of the commit `base` with changes. Nothing points to it yet. Empty for no change."""

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from clew.adapters.memory_git import MemoryGit
 from clew.adapters.memory_remote import REMOTE, MemoryRemote, check_url
@@ -38,7 +38,13 @@ _TRIES: Final = 6
 _LOCK_SECONDS: Final = 30.0
 _DOCUMENT_SECONDS: Final = 10.0
 
-Take = Literal["ours", "theirs"]
+Secrets = Callable[[str], Mapping[str, int]]
+"""Kinds of the secrets in a text, with their numbers."""
+
+
+def no_secrets(_: str) -> Mapping[str, int]:
+    """Look for nothing: what people wrote is committed as it is."""
+    return {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +82,11 @@ class Synced:
 # ---------------------------------------------------------------------- beginning
 
 
-def begin(git: MemoryGit, url: str = "") -> bool:
+def begin(git: MemoryGit, url: str = "", *, secrets: Secrets = no_secrets) -> bool:
     """Make the memory root a repository, with all that is there in its first commit; name its remote. False if it was.
 
-    Raises NotFound without git, Refused for an address, Conflict where another remote is named already.
+    Raises NotFound without git, Refused for an address or a file that holds secrets (the repository is there then, and
+    the next sync commits), Conflict where another remote is named already.
     """
     address = check_url(url) if url else ""
     new = not git.there
@@ -99,7 +106,7 @@ def begin(git: MemoryGit, url: str = "") -> bool:
         if not ignored.exists():
             _put(ignored, _IGNORED.encode(), None, ".gitignore", lambda _: _in_the_way(".gitignore"))
         with repository.held(_LOCK_SECONDS):
-            _commit_all(git, repository, "Begin")
+            _commit_all(git, repository, "Begin", secrets)
     return new
 
 
@@ -126,11 +133,19 @@ def _init(git: MemoryGit) -> None:
 # ---------------------------------------------------------------------- exchanging
 
 
-def synchronise(git: MemoryGit, *, join: bool = False, wait: Callable[[float], None] = time.sleep) -> Synced:
+def synchronise(
+    git: MemoryGit,
+    *,
+    join: bool = False,
+    secrets: Secrets = no_secrets,
+    wait: Callable[[float], None] = time.sleep,
+) -> Synced:
     """Commit what is there, fetch, merge and push. With `join`, also a remote with a history of its own.
 
-    Raises NotFound (no git, no repository, no such remote), ConfigError (no remote), Refused (rights, a detached HEAD,
-    another history), StoreBusy (something under way, network, other committers), StoreError.
+    What people wrote is looked at by `secrets` before it is committed: what is in the history goes out, and stays.
+
+    Raises NotFound (no git, no repository, no such remote), ConfigError (no remote), Refused (a secret, rights, a
+    detached HEAD, another history), StoreBusy (something under way, network, other committers), StoreError.
     """
     repository = git.repository()
     branch = repository.branch()
@@ -140,13 +155,13 @@ def synchronise(git: MemoryGit, *, join: bool = False, wait: Callable[[float], N
     done = Synced()
     # First of all what is here: should the remote not answer, it is in the history all the same.
     with repository.held(_LOCK_SECONDS):
-        done.commit, done.by_hand = _commit_all(git, repository, BY_HAND)
+        done.commit, done.by_hand = _commit_all(git, repository, BY_HAND, secrets)
     for tries in range(_TRIES):
         if tries:
             wait(random.uniform(0.5, 1.0) * 0.2 * 2**tries)
         there, theirs = remote.fetch(branch)
         with repository.held(_LOCK_SECONDS):
-            done.commit = _joined(git, repository, theirs, done, join=join)
+            done.commit = _joined(git, repository, theirs, done, join=join, secrets=secrets)
         ahead = _count(repository, theirs, done.commit)
         if not ahead or remote.push(done.commit, there):
             done.pushed = ahead
@@ -159,22 +174,44 @@ def synchronise(git: MemoryGit, *, join: bool = False, wait: Callable[[float], N
     return done
 
 
-def _commit_all(git: MemoryGit, repository: MemoryRepository, message: str) -> tuple[str, int]:
+def _commit_all(git: MemoryGit, repository: MemoryRepository, message: str, secrets: Secrets) -> tuple[str, int]:
     """Commit what Clew wrote, then what people changed. HEAD then, and the number of files of people."""
     head = git.settle_within(repository)
     changes = repository.changes(head)
     if not changes:
         return head, 0
+    if secrets is not no_secrets:
+        before = repository.tree(head)
+        for path, leaf in changes.items():
+            if leaf is not None:
+                _demand_harmless(repository, path, leaf, before.get(path), secrets)
     made = repository.commit(changes, message + "\n", [head] if head else [], base=head)
     if made:
         repository.move_head(made, head, message, changes)
     return made or head, len(changes)
 
 
-def _joined(git: MemoryGit, repository: MemoryRepository, theirs: str, done: Synced, *, join: bool) -> str:
+def _demand_harmless(
+    repository: MemoryRepository, path: str, leaf: Leaf, before: Leaf | None, secrets: Secrets
+) -> None:
+    """Raise Refused for a file with a secret that its last version had not."""
+    found = secrets(repository.read(leaf).decode("utf-8", "replace"))
+    if not found:
+        return
+    known = secrets(repository.read(before).decode("utf-8", "replace")) if before and before.regular else {}
+    if kind := next((kind for kind, number in found.items() if number > known.get(kind, 0)), ""):
+        raise Refused(
+            f"`{printable(path)}` seems to hold a secret ({kind}), so nothing was committed",
+            hint="take it out; `clew sync --anyway` commits it as it is",
+        )
+
+
+def _joined(
+    git: MemoryGit, repository: MemoryRepository, theirs: str, done: Synced, *, join: bool, secrets: Secrets
+) -> str:
     """Merge a commit of the remote into HEAD and the folder. The commit that HEAD is then."""
     for tries in range(_TRIES):
-        ours, by_hand = _commit_all(git, repository, BY_HAND)
+        ours, by_hand = _commit_all(git, repository, BY_HAND, secrets)
         done.by_hand += 0 if tries else by_hand
         if not theirs or theirs == ours:
             return ours
@@ -337,7 +374,7 @@ def resolve(git: MemoryGit, ref: str, take: str, *, redact: Callable[[str], str]
         text = redact(_text(place))
     with repository.held(_LOCK_SECONDS):
         # Both versions are in the history before one of them goes.
-        _commit_all(git, repository, BY_HAND)
+        _commit_all(git, repository, BY_HAND, no_secrets)
         with locked(_lock_folder(git.root, copy.path), _DOCUMENT_SECONDS):
             if texts(git.root, copy) != (ours, theirs):
                 raise _changed_meanwhile()

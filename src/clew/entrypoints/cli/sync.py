@@ -17,7 +17,7 @@ from clew.entrypoints.cli.prose import width
 from clew.entrypoints.cli.style import apply_color, aside, padded, pale
 from clew.entrypoints.cli.texts import say
 from clew.errors import ClewError, UsageError
-from clew.services.sync import Copy, Synced, begin, conflicts, lines_beside, resolve, synchronise, texts
+from clew.services.sync import Copy, Synced, begin, conflicts, lines_beside, no_secrets, resolve, synchronise, texts
 from clew.stores.audit import Audit
 
 _MOST_PATHS = 20
@@ -33,12 +33,15 @@ Examples:
   clew sync --resolve user/editor.md --take theirs""",
 )
 @click.option("--join", is_flag=True, help="Also where the remote has a history of its own: bring both together.")
+@click.option("--anyway", is_flag=True, help="Also commit what you wrote where it seems to hold a secret.")
 @click.option("--show", is_flag=True, help="Show the conflicts that are open, both versions side by side.")
 @click.option("--resolve", "ref", metavar="REF", help="End the conflict of a document: its path, or its id.")
 @click.option("--take", metavar="VERSION", help="With --resolve: `ours`, `theirs`, or a file with the text.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 @click.pass_context
-def sync(ctx: click.Context, join: bool, show: bool, ref: str | None, take: str | None, as_json: bool) -> None:
+def sync(
+    ctx: click.Context, join: bool, anyway: bool, show: bool, ref: str | None, take: str | None, as_json: bool
+) -> None:
     """Exchange memory with its remote: commit, fetch, merge, push.
 
     Nothing that was committed is lost, and no history is rewritten. Where both sides changed the same lines, the local
@@ -58,7 +61,7 @@ def sync(ctx: click.Context, join: bool, show: bool, ref: str | None, take: str 
     elif ref is not None and take is not None:
         _resolve(app, git, ref, take, as_json)
     else:
-        _exchange(app, git, join, as_json)
+        _exchange(app, git, as_json, join=join, anyway=anyway)
 
 
 @sync.command()
@@ -71,7 +74,7 @@ def init(remote: str, as_json: bool) -> None:
     """
     app = App.here()
     git = _git(app)
-    new = begin(git, remote)
+    new = begin(git, remote, secrets=_secrets)
     if as_json:
         click.echo(json.dumps({"root": str(git.root), "new": new, "remote": remote}, ensure_ascii=False))
         return
@@ -91,9 +94,14 @@ def _clean(text: str) -> str:
     return redact(text).text
 
 
-def _exchange(app: App, git: MemoryGit, join: bool, as_json: bool) -> None:
+def _secrets(text: str) -> dict[str, int]:
+    # What is marked as private is kept from models; the user's own repository is another matter.
+    return {kind: number for kind, number in redact(text).found if kind != "private"}
+
+
+def _exchange(app: App, git: MemoryGit, as_json: bool, *, join: bool, anyway: bool) -> None:
     try:
-        done = synchronise(git, join=join)
+        done = synchronise(git, join=join, secrets=no_secrets if anyway else _secrets)
     except ClewError as error:
         _trail(app).write("sync", reason=str(error))
         raise

@@ -72,6 +72,8 @@ SYNC: dict[str, str] = {
     "--show and --resolve exclude each other": "--show 与 --resolve 不能同时使用",
     "--resolve and --take belong together": "--resolve 与 --take 必须同时使用",
     "give one of them": "请只给出其中一个",
+    "`{}` seems to hold a secret ({}), so nothing was committed": "`{}` 似乎含有机密（{}），因此没有提交任何内容",
+    "take it out; `clew sync --anyway` commits it as it is": "请将其移除；`clew sync --anyway` 会原样提交",
     # -- audit
     "--workspace and --all exclude each other": "--workspace 与 --all 不能同时使用",
     "`{}` is no time": "`{}` 不是时间",
@@ -143,6 +145,7 @@ SYNC_HELP: dict[str, str] = {
     "Exchange memory with its remote: commit, fetch, merge, push.": "与远程仓库同步记忆：提交、获取、合并、推送。",
     "Nothing that was committed is lost, and no history is rewritten. Where both sides changed the same lines, the local text stays and the other one lies beside it as NAME.conflict-HASH.md until you decide. Credentials are git's own.": "已提交的内容不会丢失，历史不会被改写。双方改了相同的行时，本地文本保持不动，另一份以 NAME.conflict-HASH.md 放在旁边，由你决定。凭据由 git 自行管理。",
     "Also where the remote has a history of its own: bring both together.": "远程仓库有自己的历史时也合并两者。",
+    "Also commit what you wrote where it seems to hold a secret.": "你写的内容似乎含有机密时也照样提交。",
     "Show the conflicts that are open, both versions side by side.": "并排显示未解决冲突的两个版本。",
     "End the conflict of a document: its path, or its id.": "解决一个文档的冲突：给出其路径或 id。",
     "With --resolve: `ours`, `theirs`, or a file with the text.": "与 --resolve 同用：`ours`、`theirs` 或含有文本的文件。",
