@@ -19,6 +19,7 @@ from clew.errors import ClewError
 from clew.settings import Loaded, Settings, interface_language, load_settings
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import BinaryIO
 
     from clew.adapters.git import Git, NoRepository
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from clew.core.context.mode import Mode
     from clew.core.ports import Model
     from clew.services.context import Place, Wish
+    from clew.services.memory import Memory
+    from clew.stores.audit import Audit
     from clew.stores.exchanges import ExchangeStore
 
 
@@ -117,6 +120,46 @@ class App:
         store = ExchangeStore(self.home.data / "history.db")
         remember(self.workspace, self.home)
         return store
+
+    @cached_property
+    def redactor(self) -> Callable[[str], str]:
+        """Takes secrets out of a text; equal ones leave equal marks, by the key of this installation."""
+        from clew.core.text.redact import redact  # heavy, as above
+        from clew.stores.installation_key import installation_key
+
+        key = installation_key(self.home.data / "redaction.key")
+        return lambda text: redact(text, key).text
+
+    @cached_property
+    def audit(self) -> Audit:
+        """The trail of what memory did."""
+        from clew.stores.audit import Audit  # heavy, as above
+
+        return Audit(self.home.data / "audit", self.redactor)
+
+    def memory(self, session: str = "") -> Memory:
+        """The memory of this workspace and of the user; nothing is made before something is written."""
+        from datetime import datetime  # heavy, as above
+
+        from clew.adapters.git import Git
+        from clew.adapters.memory_git import MemoryGit
+        from clew.adapters.workspace import remember
+        from clew.services.memory import Memory
+        from clew.stores.documents import Documents
+
+        root = self.home.data / "memory"
+        remember(self.workspace, self.home)
+        branch = self.git.head().branch if isinstance(self.git, Git) else ""
+        return Memory(
+            documents=Documents(root, redact=self.redactor),
+            index_path=self.home.cache / "index" / "memory.db",
+            audit=self.audit,
+            git=MemoryGit(root, self.environ),
+            workspace=self.workspace.id,
+            clock=lambda: datetime.now().astimezone(),
+            branch=branch or "",
+            session=session,
+        )
 
     @cached_property
     def catalogue(self) -> Catalogue:

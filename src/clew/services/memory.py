@@ -1,0 +1,334 @@
+"""Memory as people and agents use it: what is written is redacted, read back, audited and kept by git; what is asked is
+searched in an index that mirrors the files.
+
+One value of `Memory` serves one workspace. Every face (commands, tools, hooks) goes through it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from pathlib import Path
+from typing import Final, Literal
+
+from clew.adapters.memory_git import MemoryGit
+from clew.core.memory.check import Finding, check, mends
+from clew.core.memory.document import TYPES, Document, nearest
+from clew.core.memory.edit import Draft, first_sentence
+from clew.core.text.frontmatter import Given
+from clew.core.text.printable import printable
+from clew.errors import NotFound, UsageError
+from clew.services.memory_search import BUDGET, SCOPES, VARIANT, Found, MemorySearch, refresh
+from clew.stores.audit import Audit
+from clew.stores.documents import Documents, Receipt
+from clew.stores.importing import Plan, Step, carry_out, import_folder
+from clew.stores.memory_index import MemoryIndex
+from clew.stores.memory_reading import Filter
+
+PREFIX: Final = "clew://memory/"
+LATER: Final = frozenset({"handoff", "plan"})
+"""Kinds of note that no window has written yet."""
+_LINES = re.compile(r"L?(\d{1,7})(?:-L?(\d{1,7}))?")
+
+
+@dataclass(frozen=True, slots=True)
+class NoteWish:
+    """A note as somebody wants it kept."""
+
+    text: str
+    name: str
+    description: str = ""
+    """Empty: the first sentence of the text."""
+    type: str = "note"
+    when: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    personal: bool = False
+    """Belongs to the user, in every project."""
+    mode: Literal["append", "replace"] = "append"
+    """Where a note of that name is there: `append` adds to it, `replace` supersedes it by a new one."""
+    branch: str = ""
+    expires: date | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What is on the disk now; it was read again."""
+
+    action: Literal["created", "appended", "superseded", "unchanged", "edited"]
+    ref: str
+    receipt: Receipt
+    replaced: str = ""
+    """The reference of the note that this one supersedes."""
+    audited: bool = True
+    """False where the audit trail could not be written."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedDocument:
+    """A document, or some of its lines, behind a reference."""
+
+    document: Document
+    first: int
+    last: int
+    text: str
+    """Without secrets."""
+    stale: str
+    """Why it does not hold any more; empty while it does."""
+
+
+@dataclass(slots=True)
+class Memory:
+    """The memory of one workspace and of its user."""
+
+    documents: Documents
+    index_path: Path
+    audit: Audit
+    git: MemoryGit
+    workspace: str
+    """Its id."""
+    clock: Callable[[], datetime]
+    branch: str = ""
+    """The branch at hand; notes of other branches stay out of answers."""
+    session: str = ""
+    notices: list[str] = field(default_factory=list[str])
+
+    # ------------------------------------------------------------------ writing
+
+    def note(self, wish: NoteWish) -> Saved:
+        """Keep a note. Raises UsageError for what is missing or unknown, and what Documents raises."""
+        self._demand(wish)
+        there = self.named(wish.name, personal=wish.personal)
+        if there is None:
+            return self._create(wish)
+        if wish.mode == "replace":
+            return self._replace(there, wish)
+        return self._append(there, wish)
+
+    def log(self, text: str, heading: str = "") -> Saved:
+        """An entry in today's log of the workspace."""
+        if not text.strip():
+            raise UsageError("there is nothing to log", hint='for instance: clew log "moved the tests to tox"')
+        at = self.clock()
+        receipt = self.documents.log(self.workspace, text, at=at, heading=heading)
+        return self._saved("appended", receipt, f"entry in the log of {at:%Y-%m-%d}")
+
+    def edit(self, ref: str, change: Callable[[str], str]) -> Saved:
+        """Let `change` make another text of a document. Raises Conflict where it was changed in between."""
+        document = self.find(ref)
+        text = self.documents.read_text(document.path)
+        new = change(text)
+        if new == text:
+            return Saved("unchanged", document.ref, self._receipt(document))
+        receipt = self.documents.replace(document.path, new, expect=document.digest)
+        return self._saved("edited", receipt, "edited")
+
+    def set_fields(self, ref: str, changes: Mapping[str, Given]) -> Saved:
+        """Set keys of the front matter, nothing else."""
+        document = self.find(ref)
+        receipt = self.documents.set_fields(document.path, {**changes, "updated": self._today()})
+        return self._saved("edited", receipt, "set " + ", ".join(changes))
+
+    def take_over(self, folder: Path, *, personal: bool = False) -> Plan:
+        """What an import of a folder of Markdown would do; nothing is written."""
+        tier, workspace = ("user", "") if personal else ("note", self.workspace)
+        return import_folder(self.documents, folder, tier=tier, workspace=workspace, today=self._today())
+
+    def carry_out(self, plan: Plan) -> Iterator[tuple[Step, Receipt]]:
+        """Write what the plan says, note by note."""
+        for step, receipt in carry_out(self.documents, plan):
+            self.audit.write("write", reason=f"imported {step.file}", refs=(_ref(receipt),), workspace=self.workspace)
+            self.git.commit((receipt.path,), f"import {step.file}", batch=True)
+            yield step, receipt
+
+    # ------------------------------------------------------------------ reading
+
+    def recall(self, query: str, *, scope: str = "all", budget: int = BUDGET, chosen: Filter | None = None) -> Found:
+        """Search the memory of this workspace and of the user. A miss is recorded in the audit. Raises UsageError."""
+        if scope not in SCOPES:
+            hint = f"one of: {', '.join(SCOPES)}"
+            raise UsageError(f"there is no scope `{printable(scope, 40)}`", hint=hint)
+        if not query.strip():
+            raise UsageError("there is nothing to look for", hint="give a question or some words")
+        chosen = chosen or self._own()
+        with self.indexed() as index:
+            found = MemorySearch(index).find(query, scope=scope, chosen=chosen, today=self._today(), budget=budget)
+        self._record(query, found)
+        return found
+
+    def open(self, ref: str) -> OpenedDocument:
+        """What a reference points to. Raises NotFound, UsageError."""
+        bare, _, place = ref.strip().partition("#")
+        document = self.find(bare)
+        lines = self.documents.read_text(document.path).splitlines()
+        first, last = _range(place, len(lines))
+        text = self.documents.redact("\n".join(lines[first - 1 : last]))
+        return OpenedDocument(document, first, last, text, document.stale(self._today()))
+
+    def find(self, ref: str) -> Document:
+        """The document of a reference, an id, a path below the memory root, or a name. Raises NotFound."""
+        wanted = ref.strip().partition("#")[0].removeprefix(PREFIX)
+        if not wanted:
+            raise UsageError("there is no reference", hint=f"for instance: {PREFIX}mem_0123456789ab")
+        everything = list(self.documents.read_all())
+        for found in (
+            [one for one in everything if one.id == wanted],
+            [one for one in everything if one.path in (wanted, f"{wanted}.md")],
+            [one for one in everything if one.name.casefold() == wanted.casefold() and self._is_near(one)],
+        ):
+            if len(found) > 1:
+                paths = ", ".join(f"`{one.path}`" for one in found[:5])
+                raise NotFound(f"`{printable(wanted, 80)}` is more than one document: {paths}", hint="name its path")
+            if found:
+                return found[0]
+        close = nearest(wanted, tuple(one.id for one in everything if one.id))
+        hint = f"did you mean {PREFIX}{close}?" if close else "`clew memory list` shows what is there"
+        raise NotFound(f"memory holds no `{printable(wanted, 80)}`", hint=hint)
+
+    def named(self, name: str, *, personal: bool = False) -> Document | None:
+        """The note of this name that holds, in the workspace or among the user's own."""
+        tier, workspace = ("user", "") if personal else ("note", self.workspace)
+        wanted = " ".join(name.casefold().split())
+        for one in self.documents.read_all():
+            same = one.tier == tier and one.workspace == workspace and " ".join(one.name.casefold().split()) == wanted
+            if same and one.readable and not one.stale(self._today()):
+                return one
+        return None
+
+    def listing(self, *, everything: bool = False) -> list[Document]:
+        """Documents of this workspace and of the user (or of all workspaces), by path."""
+        return [one for one in self.documents.read_all() if everything or self._is_near(one)]
+
+    def check(self, *, fix: bool = False) -> tuple[tuple[Finding, ...], tuple[Receipt, ...]]:
+        """What is wrong with the documents, after what can be mended was mended (`fix`)."""
+        mended: list[Receipt] = []
+        if fix:
+            for path, changes in mends(list(self.documents.read_all()), self.documents.new_id).items():
+                receipt = self.documents.set_fields(path, changes)
+                mended.append(receipt)
+                self._saved("edited", receipt, "mended " + ", ".join(changes))
+        documents = list(self.documents.read_all())
+        return check(documents, today=self._today()), tuple(mended)
+
+    @contextlib.contextmanager
+    def indexed(self) -> Iterator[MemoryIndex]:
+        """The index, made to mirror the files. Raises StoreError."""
+        with MemoryIndex.open(self.index_path, variant=VARIANT) as index:
+            refresh(index, self.documents)
+            yield index
+
+    def close(self) -> None:
+        """Commit what waits for its commit."""
+        self.git.close()
+        self.notices.extend(self.git.notices)
+        self.git.notices.clear()
+
+    # ------------------------------------------------------------------ inside
+
+    def _demand(self, wish: NoteWish) -> None:
+        if not wish.text.strip():
+            raise UsageError("the note says nothing", hint="give its text")
+        if not wish.name.strip():
+            raise UsageError("the note has no name", hint="a few words that tell it from others")
+        if wish.type not in TYPES:
+            close = nearest(wish.type, TYPES)
+            hint = f"did you mean `{close}`? " if close else ""
+            raise UsageError(f"there is no type `{printable(wish.type, 40)}`", hint=f"{hint}one of: {', '.join(TYPES)}")
+
+    def _draft(self, wish: NoteWish, supersedes: Sequence[str] = ()) -> Draft:
+        return Draft(
+            name=wish.name,
+            body=wish.text,
+            description=wish.description or first_sentence(wish.text),
+            type=wish.type,
+            branch=wish.branch,
+            tags=wish.tags,
+            when=wish.when,
+            supersedes=tuple(supersedes),
+            expires=wish.expires,
+        )
+
+    def _create(self, wish: NoteWish) -> Saved:
+        tier, workspace = ("user", "") if wish.personal else ("note", self.workspace)
+        receipt = self.documents.create(self._draft(wish), tier=tier, workspace=workspace, today=self._today())
+        return self._saved("created", receipt, f"new note `{wish.name}`")
+
+    def _append(self, there: Document, wish: NoteWish) -> Saved:
+        receipt = self.documents.append(there.path, wish.text)
+        changes: dict[str, Given] = {"updated": self._today()}
+        if more := tuple(phrase for phrase in wish.when if phrase not in there.when):
+            changes["when"] = (*there.when, *more)
+        if more := tuple(tag for tag in wish.tags if tag not in there.tags):
+            changes["tags"] = (*there.tags, *more)
+        if wish.description and wish.description != there.description:
+            changes["description"] = wish.description
+        final = self.documents.set_fields(there.path, changes)
+        joined = Receipt(
+            final.path, final.digest, final.size, final.lines, final.id, receipt.line,
+            receipt.redacted or final.redacted,
+        )  # fmt: skip
+        return self._saved("appended", joined, f"added to `{there.name}`")
+
+    def _replace(self, there: Document, wish: NoteWish) -> Saved:
+        if there.body.strip() == wish.text.strip() and not wish.when and not wish.description:
+            return Saved("unchanged", there.ref, self._receipt(there))
+        created = self._create(wish)
+        _, receipt = self.documents.supersede(there.path, created.receipt.path, today=self._today())
+        saved = self._saved("superseded", receipt, f"`{wish.name}` supersedes {there.ref}")
+        return Saved("superseded", saved.ref, receipt, there.ref, saved.audited)
+
+    def _saved(
+        self, action: Literal["created", "appended", "superseded", "edited"], receipt: Receipt, why: str
+    ) -> Saved:
+        reason = f"{why}; secrets were removed" if receipt.redacted else why
+        audited = self.audit.write(
+            "write", reason=reason, refs=(_ref(receipt),), workspace=self.workspace, session=self.session,
+            numbers={"bytes": receipt.size},
+        )  # fmt: skip
+        self.git.commit((receipt.path,), self.documents.redact(why), batch=True)
+        return Saved(action, _ref(receipt), receipt, audited=audited)
+
+    def _record(self, query: str, found: Found) -> None:
+        kind = "miss" if found.miss else "recall"
+        searched = found.searched
+        self.audit.write(
+            kind, reason=f"searched {searched.scope}", query=query,
+            refs=tuple(hit.reference for hit in found.hits[:10]),
+            workspace=self.workspace, session=self.session,
+            numbers={"documents": searched.documents, "passages": searched.passages, "hits": len(found.hits)},
+        )  # fmt: skip
+
+    def _own(self) -> Filter:
+        """This workspace and the user, on the branch at hand."""
+        return Filter(workspaces=("", self.workspace), branches=(self.branch,) if self.branch else ())
+
+    def _is_near(self, document: Document) -> bool:
+        return document.workspace in ("", self.workspace)
+
+    def _today(self) -> date:
+        return self.clock().date()
+
+    def _receipt(self, document: Document) -> Receipt:
+        text = self.documents.read_text(document.path)
+        size = len(text.encode("utf-8", "surrogateescape"))
+        return Receipt(document.path, document.digest, size, len(text.splitlines()), document.id, written=False)
+
+
+def _ref(receipt: Receipt) -> str:
+    return f"{PREFIX}{receipt.id}" if receipt.id else receipt.path
+
+
+def _range(place: str, lines: int) -> tuple[int, int]:
+    """First and last line of `L12` or `L12-20`, within the document. Raises UsageError, NotFound."""
+    if not place:
+        return 1, lines
+    match = _LINES.fullmatch(place)
+    if match is None:
+        raise UsageError(f"`#{printable(place, 40)}` names no lines", hint="for instance #L12 or #L12-20")
+    first = int(match[1])
+    last = int(match[2] or first)
+    if first < 1 or first > lines or last < first:
+        raise NotFound(f"there are no lines {first} to {last}: it has {lines}", hint="leave out what follows `#`")
+    return first, min(last, lines)

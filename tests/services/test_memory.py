@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from clew.adapters.memory_git import MemoryGit
+from clew.core.text.redact import redact
+from clew.errors import NotFound, UsageError
+from clew.services.memory import Memory, NoteWish
+from clew.stores.audit import Audit, Choice
+from clew.stores.documents import Documents
+
+NOON = datetime(2026, 6, 15, 12, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Callable[[str], Memory]:
+    """The memory of a workspace, all in one folder."""
+
+    def clean(text: str) -> str:
+        return redact(text, b"k" * 32).text
+
+    def of(workspace: str) -> Memory:
+        root = tmp_path / "memory"
+        return Memory(
+            Documents(root, redact=clean), tmp_path / "memory.db", Audit(tmp_path / "audit", clean),
+            MemoryGit(root, {}), workspace, clock=lambda: NOON,
+        )  # fmt: skip
+
+    return of
+
+
+@pytest.mark.requirement("W-01", "W-04", "W-06")
+def test_a_note_is_found_by_what_it_says_and_opened_by_its_reference(memory: Callable[[str], Memory]) -> None:
+    harbour = memory("harbour-1")
+    saved = harbour.note(NoteWish("The crane stops at wind force 7. Ask the tower first.", "Crane in the wind"))
+    assert saved.action == "created" and saved.receipt.path == "workspaces/harbour-1/notes/crane-in-the-wind.md"
+    hit = harbour.recall("when does the crane stop?").hits[0]
+    assert hit.reference.startswith(saved.ref) and "wind force 7" in hit.snippet
+    opened = harbour.open(hit.reference)
+    assert "wind force 7" in opened.text and not opened.stale
+    assert harbour.find("Crane in the wind").description == "The crane stops at wind force 7."
+
+
+@pytest.mark.requirement("W-01")
+def test_appending_keeps_the_note_and_replacing_supersedes_it(memory: Callable[[str], Memory]) -> None:
+    harbour = memory("harbour-1")
+    first = harbour.note(NoteWish("Retries: five.", "Retries", when=("a call fails",)))
+    again = harbour.note(NoteWish("With a pause of 2 s.", "retries", when=("a call is repeated",)))
+    assert (again.action, again.ref) == ("appended", first.ref)
+    assert harbour.find(first.ref).when == ("a call fails", "a call is repeated")
+    third = harbour.note(NoteWish("Retries: three.", "Retries", mode="replace"))
+    assert (third.action, third.replaced) == ("superseded", first.ref)
+    assert harbour.open(first.ref).stale == f"superseded by {third.ref.removeprefix('clew://memory/')}"
+    assert "five" in harbour.open(first.ref).text
+    found = harbour.recall("how many retries?").hits
+    assert found[0].reference.startswith(third.ref)
+
+
+@pytest.mark.requirement("W-06", "W-15")
+def test_a_miss_says_what_was_searched_and_stands_in_the_audit(memory: Callable[[str], Memory]) -> None:
+    harbour = memory("harbour-1")
+    harbour.note(NoteWish("The crane stops at wind force 7.", "Crane"))
+    found = harbour.recall("sourdough bread", scope="notes")
+    assert found.miss and (found.searched.scope, found.searched.documents) == ("notes", 1)
+    entry = next(iter(harbour.audit.entries(Choice(kinds=frozenset({"miss"})))))
+    assert (entry.query, entry.workspace) == ("sourdough bread", "harbour-1")
+
+
+@pytest.mark.requirement("W-01", "W-06")
+def test_notes_of_another_project_stay_out_and_those_of_the_user_are_everywhere(
+    memory: Callable[[str], Memory],
+) -> None:
+    harbour, mill = memory("harbour-1"), memory("mill-2")
+    harbour.note(NoteWish("Deploy with the blue button.", "Deploy"))
+    mill.note(NoteWish("Deploy with the red lever.", "Deploy"))
+    mill.note(NoteWish("Never deploy on a Friday.", "Friday", personal=True))
+    shown = " ".join(hit.snippet for hit in harbour.recall("how do I deploy?").hits)
+    assert "blue" in shown and "Friday" in shown and "red" not in shown
+
+
+@pytest.mark.requirement("W-09")
+def test_a_secret_reaches_neither_note_nor_index_nor_audit(memory: Callable[[str], Memory], tmp_path: Path) -> None:
+    harbour = memory("harbour-1")
+    secret = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    saved = harbour.note(NoteWish(f"The token of the bot is {secret}.", f"Bot {secret}"))
+    harbour.log(f"used {secret}")
+    harbour.recall(f"bot {secret}")
+    assert saved.receipt.redacted
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(files) > 3 and not [path for path in files if secret.encode() in path.read_bytes()]
+
+
+def test_what_is_missing_or_unknown_is_named_with_what_to_do(memory: Callable[[str], Memory]) -> None:
+    harbour = memory("harbour-1")
+    for wish in (NoteWish(" ", "x"), NoteWish("x", " "), NoteWish("x", "x", type="desision")):
+        with pytest.raises(UsageError) as told:
+            harbour.note(wish)
+        assert told.value.hint
+    with pytest.raises(UsageError, match="no scope"):
+        harbour.recall("x", scope="everything")
+    with pytest.raises(NotFound):
+        harbour.open("clew://memory/mem_000000000000")
