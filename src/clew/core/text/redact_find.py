@@ -16,7 +16,7 @@ from clew.core.text.redact_places import beside_key_ids, cookies, placed
 from clew.core.text.redact_strict import strictly
 from clew.core.text.redact_tokens import may_begin, tokens
 from clew.core.text.redact_values import harmless
-from clew.core.text.redact_views import View, joined, without_colours
+from clew.core.text.redact_views import View, continued, joined, without_colours
 
 _ROUNDS = 4
 """A text is looked through again after something was removed, until nothing is; so redacting twice changes nothing."""
@@ -53,9 +53,8 @@ def spans(text: str, *, strict: bool = False, known: Iterable[str] = ()) -> list
     view = without_colours(text)
     plain = view.text.encode("ascii", "replace")
     runs_ = runs(plain)
-    found = [*_mapped(view, _found(view.text, plain, runs_, strict=strict))]
-    found += _mapped_joined(view, runs_)
-    found = _merged(text, found)
+    inside = _merged(view.text, [*_found(view.text, plain, runs_, strict=strict), *_broken(view, runs_)])
+    found = _merged(text, _mapped(view, _merged(view.text, [_whole(view.text, span) for span in inside])))
     values = {*known, *known_values(text, found)}
     if not values:
         return found
@@ -148,14 +147,20 @@ def _mapped(view: View, found: Iterable[Span]) -> Iterator[Span]:
         yield Span(*view.span(span.start, span.end), span.kind)
 
 
-def _mapped_joined(view: View, runs_: list[tuple[int, int]]) -> Iterator[Span]:
+def _whole(text: str, span: Span) -> Span:
+    """A span with the lines that go on with it."""
+    if span.kind in ("private-key", "seed-phrase", "recovery-code", "password"):
+        return span
+    return Span(span.start, continued(text, span.start, span.end), span.kind)
+
+
+def _broken(view: View, runs_: list[tuple[int, int]]) -> Iterator[Span]:
     """Spans that only a view without breaks shows."""
     for window in joined(view.text, runs_):
         plain = window.text.encode("ascii", "replace")
         for span in _found(window.text, plain, runs(plain), whole=False):
             if window.crosses(span.start, span.end):
-                start, end = window.span(span.start, span.end)
-                yield Span(*view.span(start, end), span.kind)
+                yield Span(*window.span(span.start, span.end), span.kind)
 
 
 def _merged(text: str, found: Iterable[Span]) -> list[Span]:

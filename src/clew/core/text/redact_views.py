@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from clew.core.text.redact_tokens import may_begin
 from clew.core.text.redact_values import identifier, is_hex, random_like
 
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)|[()][A-Z0-9])")
@@ -16,6 +17,8 @@ _RIGHT = re.compile(r"(?!-----)[A-Za-z0-9+/_.%~-]+={0,2}")
 _NEWLINE = re.compile(r"\r?\n[ \t]{0,20}(?:[+\-|>│#][ \t]{0,4})?")
 _SIGNS = re.compile(r"\\\r?\n[ \t]{0,20}|([\"'])[ \t]{0,8}[+.&]?[ \t]{0,8}\\?\r?\n?[ \t]{0,40}[+.&]?[ \t]{0,8}\1")
 _WORD = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{3,}|[0-9]{1,7}|[0-9]{4}-[0-9]{2}-[0-9]{2}.*|[0-9]{1,2}:[0-9]{2}.*")
+_CHECK = re.compile(r"=[A-F0-9]{8}(?!\w)")
+_SHORT = ("AKIA", "ASIA", "LTAI")
 _NAMED = re.compile(r"[\"']?[ \t]{0,8}(?:[:(]|={1,2}[ \t]?[\"'`]?[\w$<{/-])")
 
 
@@ -54,7 +57,7 @@ def joined(text: str, runs: Iterable[tuple[int, int]]) -> Iterator[View]:
 
     `runs` are the long runs of token characters: only they are looked at for breaks without any sign.
     """
-    cuts = sorted({*_at_line_ends(text, runs), *_at_signs(text)})
+    cuts = sorted({*_at_line_ends(text, [*runs, *_short_starts(text)]), *_at_signs(text)})
     group: list[tuple[int, int]] = []
     for cut in cuts:
         if group and cut[0] < group[-1][1]:
@@ -65,6 +68,15 @@ def joined(text: str, runs: Iterable[tuple[int, int]]) -> Iterator[View]:
         group.append(cut)
     if group:
         yield _window(text, group)
+
+
+def _short_starts(text: str) -> Iterator[tuple[int, int]]:
+    """Beginnings of short tokens, too short to be a long run when they are cut."""
+    for prefix in _SHORT:
+        at = text.find(prefix)
+        while at >= 0:
+            yield at, _end(text, at)
+            at = text.find(prefix, at + 4)
 
 
 def _at_line_ends(text: str, runs: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
@@ -98,16 +110,67 @@ def _end(text: str, end: int) -> int:
 def _one_value(left: str, right: str, text: str, end: int) -> bool:
     """Whether a run at the end of a line and one at the start of the next may be one value."""
     value = left.rpartition("=")[2] or left.rstrip("=").rpartition("=")[2]
-    if len(value) < 12 or _NAMED.match(text, end) or not (random_like(value, 12) or value[:3] in ("sk-", "eyJ", "ghp")):
+    if (
+        len(value) < (8 if value[:4] in _SHORT else 12)
+        or _NAMED.match(text, end)
+        or not (random_like(value, 12) or _prefixed(value))
+    ):
         return False
     if is_hex(value) and re.fullmatch(r"[0-9a-f]+", right):
         # Digests stand one below the other as well, whole: those are not joined.
         return len(value) not in (32, 40, 64) or len(right) != len(value)
     alone = end >= len(text) or text[end] in "=\r\n\"'`,;)]} \t│|。，"
-    if identifier(right) and len(right) > 6:
+    if identifier(right) and len(right) > 6 and not (_prefixed(value) and _fragment(right)):
         return False
     last = end >= len(text) or text[end] in "=\r\n\"'`"
     return (alone and _WORD.fullmatch(right) is None and len(right) > 2) or (last and len(right) <= 2)
+
+
+def _prefixed(value: str) -> bool:
+    return may_begin(value[:4].encode("ascii", "replace"))
+
+
+def continued(text: str, start: int, end: int) -> int:
+    """Where a secret ends that goes on over the next lines; `end` where it does not.
+
+    A line goes on with it that begins with a run of token characters which is no word, no name before a sign and no
+    date, stands alone or ends in a quote, and is of the same kind (base 16 after base 16).
+    """
+    piece = text[max(start, text.rfind("\n", start, end) + 1) : end]
+    if end - start < 10:
+        return end
+    for _ in range(100):
+        cut = _NEWLINE.match(text, end)
+        right = _RIGHT.match(text, cut.end(), cut.end() + 2_000) if cut else None
+        if right is None or not _goes_on(piece, right[0], text, right.end()):
+            return end
+        # A check sum after the sign of equality ends some tokens.
+        tail = _CHECK.match(text, right.end())
+        piece, end = right[0], tail.end() if tail else right.end()
+    return end
+
+
+def _goes_on(left: str, right: str, text: str, end: int) -> bool:
+    bare = right.rstrip("=")
+    named = _NAMED.match(text, end - len(right) + len(bare)) is not None and not random_like(bare, 12)
+    if named or len(right) > len(left) + 1:
+        return False
+    last = end >= len(text) or text[end] in "\r\n\"'`"
+    if is_hex(left):
+        return last and re.fullmatch(r"[0-9a-fA-F]+", right) is not None
+    if len(right) <= 2:
+        return last and not bare.isalpha()
+    word = _WORD.fullmatch(right) is not None or (identifier(right) and right == right.lower())
+    if len(right) == len(left) and len(right) >= 14:
+        return not (word and "-" in right)
+    alone = last or text[end] in ",;)]} \t│|。，" or _CHECK.match(text, end) is not None
+    return alone and not word and _fragment(right)
+
+
+def _fragment(right: str) -> bool:
+    """Whether a run looks cut out of something random: a digit in it, or no pieces as long as words."""
+    pieces = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", right)
+    return any(map(str.isdigit, right)) or not pieces or sum(map(len, pieces)) < 3.5 * len(pieces)
 
 
 def _at_signs(text: str) -> Iterator[tuple[int, int]]:
