@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import pty
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,7 +16,7 @@ from pathlib import Path
 import hypothesis.strategies as st
 import pytest
 from hypothesis import given
-from tests.command import clew
+from tests.command import ARGV, clew
 
 from clew.core.memory.audit import MOST_LINE, Choice, Entry, bounded, line_of, moment, read_line, stamp
 from clew.core.text.redact import redact
@@ -274,3 +277,22 @@ def test_json_is_one_array_and_damage_is_told_on_stderr(home: Path, harbour: Pat
     assert "damaged lines, left out: 1" in found.err
     limited = clew("audit", "--json", "--limit", "2", cwd=harbour)
     assert len(limited.json) == 2 and "--limit 0" in limited.err
+
+
+def test_a_line_fits_a_terminal_of_eighty_columns(home: Path, harbour: Path) -> None:
+    audit = Audit(home / "clew" / "audit", clean)
+    audit.write(
+        "exclusion", reason="已过期，因此没有提示 " * 9, refs=["clew://memory/mem_0123456789ab", "clew://memory/mem_b"]
+    )
+    reader, writer = pty.openpty()
+    with subprocess.Popen([*ARGV, "audit"], cwd=harbour, stdout=writer, env={**os.environ, "COLUMNS": "80"}) as process:
+        os.close(writer)
+        shown = b""
+        with contextlib.suppress(OSError):
+            while part := os.read(reader, 4096):
+                shown += part
+    os.close(reader)
+    assert process.returncode == 0
+    (line,) = re.sub(r"\x1b\[[0-9;]*m", "", shown.decode()).splitlines()
+    assert "exclusion" in line and "mem_0123456789… +1" in line and line.endswith("…")
+    assert sum(2 if char >= "\u4e00" or char == "，" else 1 for char in line) <= 80

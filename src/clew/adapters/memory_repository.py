@@ -233,7 +233,9 @@ class MemoryRepository:
         # A longer list would be more than a command line takes.
         tree = self.tree(commit, named if named and len(named) <= _FEW else ())
         found: dict[str, Leaf | None] = {}
+        ids: dict[str, str] = {}
         new: dict[str, bytes] = {}
+        size = 0
         for path in dict.fromkeys((*tree, *self.untracked(commit))) if named is None else named:
             leaf = tree.get(path)
             if leaf and not leaf.regular:
@@ -245,8 +247,12 @@ class MemoryRepository:
                     found[path] = None
             elif leaf is None or self.id_of(content, leaf.id) != leaf.id:
                 new[path] = content
-        ids = self._store_all(new)
-        return found | {path: Leaf(tree[path].mode if path in tree else "100644", ids[path]) for path in new}
+                size += len(content)
+                if size > MOST_BYTES:
+                    ids |= self._store_all(new)
+                    new, size = {}, 0
+        ids |= self._store_all(new)
+        return found | {path: Leaf(tree[path].mode if path in tree else "100644", ids[path]) for path in ids}
 
     def _store_all(self, contents: Mapping[str, bytes]) -> dict[str, str]:
         """Keep the bytes of files. Many at once are read by git itself, where they still are what was read here."""
