@@ -41,7 +41,7 @@ create table if not exists documents (
   id integer primary key, path text unique not null, size integer, mtime_ns integer, inode integer, ctime_ns integer,
   digest text, young integer not null, tier text, workspace text, reference text, name text, description text,
   recall text, type text, scope text, branch text, status text, tags text, created text, updated text, expires text,
-  supersedes text, superseded_by text);
+  supersedes text, superseded_by text, held integer);
 create index if not exists documents_reference on documents(reference);
 create index if not exists documents_workspace on documents(workspace, tier);
 create table if not exists passages (

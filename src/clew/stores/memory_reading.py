@@ -22,6 +22,8 @@ COMMON = 0.02
 LARGE = 5_000
 """Passages."""
 _MOST_MARKS = 500
+_AHEAD = 4
+"""How many times more matches are ranked than are wanted, before a filter is asked."""
 _Value = TypeVar("_Value")
 
 
@@ -91,12 +93,9 @@ class MemoryReading:
     def counts(self, chosen: Filter | None = None) -> dict[str, int]:
         """Numbers of documents and passages that a filter lets through (its times left aside)."""
         where, values = _where(chosen or Filter())
-        return {
-            "documents": self._one(f"select count(*) from documents where {where}", values),
-            "passages": self._one(
-                f"select count(*) from passages join documents on documents.id = document where {where}", values
-            ),
-        }
+        query = f"select count(*), coalesce(sum(held), 0) from documents where {where}"
+        documents, passages = self._db.execute(query, values).fetchone()
+        return {"documents": documents, "passages": passages}
 
     def numbers(self) -> tuple[int, float]:
         """Number of all passages, and their mean length in terms."""
@@ -119,25 +118,38 @@ class MemoryReading:
 
     def candidates(self, words: Sequence[str], chosen: Filter, most: int) -> list[tuple[int, float]]:
         """(passage, BM25) of the best passages that hold any of the words, best first."""
-        return self._candidates("passage_terms", words, chosen, most)
+        if not words:
+            return []
+        if chosen != Filter():
+            # To look each match up in the filter takes longer than to rank them all: it mostly lets the best through.
+            best = self._matches("passage_terms", words, most * _AHEAD)
+            kept = self.within([row[0] for row in best], chosen)
+            passed = [row for row in best if row[0] in kept]
+            if len(passed) >= most or len(best) < most * _AHEAD:
+                return passed[:most]
+        joined = "join passages on passages.id = passage_terms.rowid join documents on documents.id = document"
+        return self._matches("passage_terms", words, most, joined, *_where(chosen, times=True))
 
     def named(self, words: Sequence[str], chosen: Filter, most: int) -> list[tuple[int, float]]:
         """(document, BM25) of the best documents with any of the words in name, description, cues or tags."""
-        return self._candidates("document_terms", words, chosen, most)
-
-    def _candidates(self, table: str, words: Sequence[str], chosen: Filter, most: int) -> list[tuple[int, float]]:
         if not words:
             return []
+        joined = "join documents on documents.id = document_terms.rowid"
+        return self._matches("document_terms", words, most, joined, *_where(chosen))
+
+    def _matches(
+        self,
+        table: str,
+        words: Sequence[str],
+        most: int,
+        joined: str = "",
+        where: str = "1",
+        values: Sequence[str] = (),
+    ) -> list[tuple[int, float]]:
         either = " OR ".join(f'"{word}"' for word in words)
         weights = "1.0, 1.0" if table == "passage_terms" else "3.0, 2.0, 2.0, 2.0"
-        where, values = _where(chosen, times=table == "passage_terms")
-        joined = ""
-        if where != "1":
-            joined = "join documents on documents.id = document_terms.rowid"
-            if table == "passage_terms":
-                joined = "join passages on passages.id = passage_terms.rowid join documents on documents.id = document"
         query = (
-            f"select {table}.rowid, -bm25({table}, {weights}) as score from {table} {joined} "
+            f"select {table}.rowid, -bm25({table}, {weights}) as score from {table} {joined if where != '1' else ''} "
             f"where {table} match ? and {where} order by score desc, {table}.rowid limit ?"
         )
         return list(self._db.execute(query, (either, *values, most)))
@@ -230,29 +242,29 @@ class MemoryReading:
         import numpy as np  # noqa: PLC0415 -- only for those who ask for likeness
 
         self._read_blocks()
-        allowed: NDArray[np.int64] | None = None
-        where, values = _where(chosen)
-        if where != "1":
-            rows = self._db.execute(f"select id from documents where {where}", values).fetchall()
-            allowed = np.array([row[0] for row in rows], np.int64)
-        ids: list[NDArray[np.int64]] = []
-        scores: list[Floats] = []
-        for block, (_, rows_of, owners) in self._blocks.items():
-            cosines = rows_of.astype(np.float32) @ vector
-            usable = owners > 0 if allowed is None else np.isin(owners, allowed)
-            cosines[~usable] = -np.inf
-            best = np.argpartition(-cosines, most)[:most] if most < len(cosines) else np.arange(len(cosines))
-            ids.append(best + block * BLOCK)
-            scores.append(cosines[best])
-        if not ids:
+        if not self._blocks:
             return []
-        every, values_of = np.concatenate(ids), np.concatenate(scores) / 127
-        order = np.lexsort((every, -values_of))[:most]
-        found = [(int(every[i]), float(values_of[i])) for i in order if np.isfinite(values_of[i])]
-        if not (chosen.since or chosen.until):
-            return found
-        kept = self.within([row[0] for row in found], chosen)
-        return [row for row in found if row[0] in kept]
+        cosines = np.concatenate([own.astype(np.float32) @ vector for _, own, _ in self._blocks.values()]) / 127
+        ids = np.concatenate([np.arange(BLOCK) + block * BLOCK for block in self._blocks])
+        owners = np.concatenate([owners for _, _, owners in self._blocks.values()])
+        usable = owners > 0
+        if chosen.since or chosen.until:
+            usable &= _chosen_of(ids, self._column("passages.id", chosen))
+        elif chosen != Filter():
+            usable &= _chosen_of(owners, self._column("documents.id", chosen))
+        cosines[~usable] = -np.inf
+        best = np.argpartition(-cosines, most)[:most] if most < len(cosines) else np.arange(len(cosines))
+        order = best[np.lexsort((ids[best], -cosines[best]))]
+        return [(int(ids[i]), float(cosines[i])) for i in order if usable[i]]
+
+    def _column(self, column: str, chosen: Filter) -> NDArray[np.int64]:
+        """Numbers of the passages or documents that a filter lets through."""
+        import numpy as np  # noqa: PLC0415 -- as above
+
+        where, values = _where(chosen, times=column == "passages.id")
+        source = "documents" if column == "documents.id" else "passages join documents on documents.id = document"
+        rows = self._db.execute(f"select {column} from {source} where {where}", values)
+        return np.fromiter((row[0] for row in rows), np.int64)
 
     def within(self, ids: Sequence[int], chosen: Filter) -> set[int]:
         """Those of the passages that a filter lets through, its times included."""
@@ -302,8 +314,14 @@ class MemoryReading:
                 own = np.frombuffer(row[1], np.int8).reshape(BLOCK, -1)
                 self._blocks[block] = (row[0], own, np.frombuffer(row[2], np.int64))
 
-    def _one(self, query: str, values: Sequence[object]) -> int:
-        return int(self._db.execute(query, values).fetchone()[0])  # pyright: ignore[reportArgumentType]
+
+def _chosen_of(numbers: NDArray[np.int64], chosen: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which of the numbers are among the chosen ones; all are 0 or more."""
+    import numpy as np  # noqa: PLC0415 -- as above
+
+    mask = np.zeros(max(int(numbers.max(initial=0)), int(chosen.max(initial=0))) + 1, np.bool_)
+    mask[chosen] = True
+    return mask[numbers]
 
 
 def _document(row: tuple[Any, ...]) -> DocumentRow:

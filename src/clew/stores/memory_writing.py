@@ -171,7 +171,9 @@ class Taking:
             "insert into document_terms (rowid, name, description, recall, tags) values (?, ?, ?, ?, ?)",
             (number, *(" ".join(terms(part)) for part in (name, description, recall, " ".join(tags)))),
         )
-        self._write_passages(number, name, self._pieces(path, loaded))
+        pieces = self._pieces(path, loaded)
+        self._write_passages(number, name, pieces)
+        self._db.execute("update documents set held = ? where id = ?", (len(pieces), number))
 
     def _pieces(self, path: str, loaded: Loaded) -> list[Piece]:
         redact = self._redact
