@@ -25,6 +25,10 @@ LINES = (
     "a:\tb", "C#: x", "name: [a, #b", "  ]", "on: yes", "weird: \u2028 x: y", "nul: \x00", "!t k: v", "k: !!str 5",
     "deep: [[[[{a: [b]}]]]]", "- - x: y", "name:", "'", '"', "name: - a", "e: 😀", "s: \ud800",
 )  # fmt: skip
+BITS = (
+    "a", "b c", "- ", " - ", '"x"', "[a, b]", "~", "#", " # c", ": ", "k:", "é", "1", "a.", "'", " ", ",", "[", "]",
+    "超", "...", "...\n", "---", "\n", "\n  ", "|", ">", "{", "}", "?", "!", "%", "@", "\\",
+)  # fmt: skip
 ENDS = ("\n", "\r\n", "\r")
 
 
@@ -35,7 +39,10 @@ def texts(draw: st.DrawFn) -> str:
         st.sampled_from([("---", "---"), ("---", "---"), ("---", "..."), ("--- ", "---\t"), ("---", ""), ("", "")])
     )
     lines = [fences[0]] if fences[0] else []
-    lines += draw(st.lists(st.sampled_from(LINES) | st.text(max_size=12), max_size=8))
+    made = st.lists(st.sampled_from(BITS), max_size=9).map("".join)
+    lines += draw(
+        st.lists(st.sampled_from(LINES) | made | made.map("key: {}".format) | st.text(max_size=12), max_size=8)
+    )
     lines += [fences[1]] if fences[1] else []
     lines += draw(st.lists(st.sampled_from(["body", "---", "", "# Title", "id: not this"]), max_size=4))
     parts = [line + draw(st.sampled_from(ENDS)) for line in lines]
@@ -197,6 +204,15 @@ def test_a_block_that_is_never_closed_or_begins_late_is_reported() -> None:
     assert "never closed" in parse("---\nid: x\nbody\n").problems[0].what
     late = parse("\n---\nid: x\n---\nbody")
     assert late.values == {"id": "x"} and late.problems[0].line == 1
+
+
+def test_the_last_key_of_a_block_that_begins_late_can_be_taken_out() -> None:
+    assert edit("\n---\nid: x\n---\nbody", {"id": None}) == "---\n---\nbody"
+
+
+def test_a_value_that_ends_the_yaml_is_text() -> None:
+    assert parse("---\nkey:\n  - [a\n...\n").body == ""
+    assert parse("---\nkey: - ...\n ---\n---\nbody").values == {"key": "- ... ---"}
 
 
 def test_style_comment_and_line_end_of_a_changed_line_stay() -> None:

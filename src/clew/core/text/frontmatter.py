@@ -27,6 +27,8 @@ MOST_CHARACTERS: Final = 64_000
 """Of a block. What stands beyond is not read, and such a block is not edited."""
 _MOST_KEY: Final = 200
 _MOST_DEPTH: Final = 20
+_MOST_BRACKETS: Final = 2_000
+"""In one value: a reader of YAML may take time by the square of how deep they are nested."""
 _MARK: Final = "\ufeff"
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
@@ -330,6 +332,8 @@ def _mended(lines: list[str], start: int, last: int, at: int, problems: list[Pro
 
 def _value(text: str) -> tuple[Value] | str | None:
     """The value of the one pair in `text`, in a tuple; words for what is refused; None for what is no such pair."""
+    if text.count("[") + text.count("{") > _MOST_BRACKETS:
+        return None
     try:
         events: list[Any] = [*_yaml.parse(text, Loader=_LOADER)]
     except (yaml.YAMLError, UnicodeError, ValueError, RecursionError):
