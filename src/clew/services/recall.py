@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,11 +30,13 @@ from clew.core.memory.recall import (
     probability,
 )
 from clew.core.memory.shelf import Floats, Shelf, days, quantised
-from clew.core.text.redact import redact
+from clew.core.text.glossary import Glossary
+from clew.core.text.thesaurus import Thesaurus
 from clew.errors import NotFound, StoreError
-from clew.services.recall_shelf import Engine
-from clew.services.relevance import load_glossary, load_thesaurus
 from clew.stores.seen import Rejected, Seen, said_digest
+
+if TYPE_CHECKING:
+    from clew.services.recall_shelf import Engine
 
 CONSIDERED: Final = 20
 """Notes that a report names with their scores."""
@@ -88,6 +90,16 @@ def load_weights() -> Weights:
         raise StoreError("the weights of recall cannot be read", hint="install clew again") from error
 
 
+@cache
+def load_words() -> tuple[Glossary, Thesaurus]:
+    """The shipped glossary and thesaurus, read once a process, without what searches of code need beside them."""
+    glossary, thesaurus = (
+        resources.files("clew").joinpath("data", name).read_text(encoding="utf-8")
+        for name in ("glossary.tsv", "thesaurus.tsv")
+    )
+    return Glossary.parse(glossary), Thesaurus.parse(thesaurus)
+
+
 @dataclass(slots=True)
 class Recaller:
     """Judges messages against one shelf.
@@ -129,8 +141,7 @@ class Recaller:
                 silence = "" if ids else "suppressed"
             except StoreError:
                 ids, silence = (), "unrecorded"
-        where = {id_: self.shelf.ids.index(id_) for id_ in ids}
-        told = tuple(hint(id_, self.shelf.names[at], self.shelf.descriptions[at]) for id_, at in where.items())
+        told = tuple(self._hint(id_) for id_ in ids)
         return Recalled(told, considered, silence, engine)
 
     def reject(self, ref: str, text: str) -> None:
@@ -147,6 +158,8 @@ class Recaller:
             vector = self._vector(name, text)
             if vector is not None:
                 vectors[name] = quantised(vector).tobytes()
+        from clew.core.text.redact import redact  # noqa: PLC0415 -- heavy, and hints have no need of it
+
         said = redact(text).text[:_LONGEST_SAID]
         self._record().reject(Rejected(id_, said_digest(text), said, vectors))
 
@@ -154,6 +167,10 @@ class Recaller:
         """Take back what `reject` recorded for a note, for one message or for all; how many there were."""
         id_ = ref.removeprefix("clew://memory/").partition("#")[0]
         return self._record().accept(id_, said_digest(text) if text else "")
+
+    def _hint(self, id_: str) -> Hint:
+        at = self.shelf.ids.index(id_)
+        return hint(id_, self.shelf.names[at], self.shelf.descriptions[at])
 
     def _record(self) -> Seen:
         if self.seen is None:
@@ -195,7 +212,7 @@ class Recaller:
             vector = self._vector(name, text) if ready.any() else None
             if vector is None:
                 continue
-            numbers = evidence(message, shelf, name, vector, live, load_glossary(), load_thesaurus())
+            numbers = evidence(message, shelf, name, vector, live, *load_words())
             for kind, rows in (("when", ready & shelf.has_when), ("plain", ready & ~shelf.has_when)):
                 one = self.weights.models[f"{name}.{kind}"]
                 if rows.any():
@@ -211,7 +228,8 @@ class Recaller:
         order = order[np.argsort(-best[order], kind="stable")]
         ranked: list[Scored] = []
         considered: list[Considered] = []
-        for at in order.tolist():
+        numbered: list[int] = order.tolist()
+        for at in numbered:
             name, _, numbers = seen[judged[at]]
             one = self.weights.models[f"{name}.{'when' if shelf.has_when[at] else 'plain'}"]
             logit = float(best[at])
@@ -227,8 +245,9 @@ class Recaller:
         """Lower what was rejected for a message like this one."""
         if self.seen is None:
             return best
+        first: list[int] = order[:CONSIDERED].tolist()
         try:
-            rejected = self.seen.rejected([self.shelf.ids[at] for at in order[:CONSIDERED].tolist()])
+            rejected = self.seen.rejected([self.shelf.ids[at] for at in first])
         except StoreError:
             return best
         if not rejected:
@@ -243,7 +262,7 @@ class Recaller:
                         cosine = float(row @ vector) / max(float(np.sqrt(row @ row)), 1e-6)
                         share = max(0.0, (cosine - _LIKE) / (1 - _LIKE))
             fall[one.note] = max(fall.get(one.note, 0.0), share)
-        for at in order[:CONSIDERED].tolist():
+        for at in first:
             best[at] -= self.weights.reject * fall.get(self.shelf.ids[at], 0.0)
         return best
 

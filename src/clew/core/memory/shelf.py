@@ -75,18 +75,24 @@ class Postings:
         keys = np.fromiter((key for bag in bags for key in bag), np.uint32, total)
         counts = np.fromiter((count for bag in bags for count in bag.values()), np.float32, total)
         notes = np.repeat(np.arange(len(bags), dtype=np.int32), sizes)
+        return cls._sorted(keys, notes, counts, np.array([sum(bag.values()) for bag in bags], np.float32))
+
+    def merged(self, moved: NDArray[np.int32], fresh: Postings, places: NDArray[np.int32], size: int) -> Postings:
+        """These postings with note i as number `moved[i]` (-1: gone), and the notes of `fresh` at `places`."""
+        notes = np.concatenate([moved[self.notes], places[fresh.notes]]).astype(np.int32)
+        keys = np.concatenate([np.repeat(one.keys, np.diff(one.starts)) for one in (self, fresh)])
+        counts = np.concatenate([self.counts, fresh.counts])
+        kept = notes >= 0
+        lengths = np.zeros(size, np.float32)
+        lengths[moved[moved >= 0]] = self.lengths[moved >= 0]
+        lengths[places] = fresh.lengths
+        return Postings._sorted(keys[kept], notes[kept], counts[kept], lengths)
+
+    @classmethod
+    def _sorted(cls, keys: NDArray[np.uint32], notes: NDArray[np.int32], counts: Floats, lengths: Floats) -> Postings:
         order = np.argsort(keys, kind="stable")
         unique, starts = np.unique(keys[order], return_index=True)
-        lengths = np.array([sum(bag.values()) for bag in bags], np.float32)
-        return cls(unique, np.append(starts, total).astype(np.int64), notes[order], counts[order], lengths)
-
-    def bags(self) -> list[dict[int, float]]:
-        """The weighted terms of each note again."""
-        bags: list[dict[int, float]] = [{} for _ in range(len(self.lengths))]
-        keys = np.repeat(self.keys, np.diff(self.starts))
-        for key, note, count in zip(keys.tolist(), self.notes.tolist(), self.counts.tolist(), strict=True):
-            bags[note][key] = count
-        return bags
+        return cls(unique, np.append(starts, len(keys)).astype(np.int64), notes[order], counts[order], lengths)
 
     def find(self, term: str) -> tuple[NDArray[np.int32], Floats]:
         """The notes with a term, and how often."""
@@ -114,6 +120,28 @@ class Vectors:
     have: NDArray[np.bool_]
     means: Floats
 
+    def merged(self, moved: NDArray[np.int32], fresh: Vectors, places: NDArray[np.int32], size: int) -> Vectors:
+        """These vectors with note i as number `moved[i]` (-1: gone), and the notes of `fresh` at `places`."""
+
+        def joined(
+            old: NDArray[np.int8], old_owner: NDArray[np.int32], new: NDArray[np.int8], new_owner: NDArray[np.int32]
+        ) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
+            kept = moved[old_owner] >= 0
+            owner = np.concatenate([moved[old_owner][kept], places[new_owner]]).astype(np.int32)
+            order = np.argsort(owner, kind="stable")
+            return np.concatenate([old[kept], new])[order], owner[order]
+
+        have = np.zeros(size, np.bool_)
+        have[moved[moved >= 0]] = self.have[moved >= 0]
+        have[places] = fresh.have
+        return Vectors(
+            *joined(self.head, self.head_owner, fresh.head, fresh.head_owner),
+            *joined(self.chunk, self.chunk_owner, fresh.chunk, fresh.chunk_owner),
+            *joined(self.when, self.when_owner, fresh.when, fresh.when_owner),
+            have,
+            self.means,
+        )
+
 
 QUANTUM: Final = 1 / 256
 """One step of an int8 row; numbers of a unit vector with some hundred dimensions rarely reach half."""
@@ -132,10 +160,10 @@ class Shelf:
     places (n,) index of `workspaces`; kinds (n,) bits of actions; chinese (n,); `engines` by name.
     """
 
-    ids: tuple[str, ...]
-    names: tuple[str, ...]
-    descriptions: tuple[str, ...]
-    workspaces: tuple[str, ...]
+    ids: Sequence[str]
+    names: Sequence[str]
+    descriptions: Sequence[str]
+    workspaces: Sequence[str]
     places: NDArray[np.int32]
     projects: NDArray[np.int32]
     expires: NDArray[np.int32]
@@ -217,11 +245,12 @@ def project_of(note: Note) -> str:
 
 def stack(
     notes: Sequence[Note],
-    text: Sequence[Mapping[int, float]],
-    phrases: Sequence[Mapping[int, float]],
+    kinds: NDArray[np.int64],
+    text: Postings,
+    phrases: Postings,
     engines: Mapping[str, Vectors],
 ) -> Shelf:
-    """A shelf of notes that are all hintable, with their bags of terms and vectors in the same order."""
+    """A shelf of notes that are all hintable, with what was made of them in the same order."""
     projects = sorted({project_of(note) for note in notes} | {note.workspace for note in notes} | {""})
     number = {name: at for at, name in enumerate(projects)}
     return Shelf(
@@ -234,10 +263,10 @@ def stack(
         expires=np.array([days(note.expires) if note.expires else _NEVER for note in notes], np.int32),
         types=np.array([TYPES.index(note.type) if note.type in TYPES else len(TYPES) - 1 for note in notes], np.int8),
         user=np.array([note.scope == "user" for note in notes], np.bool_),
-        kinds=np.array([note_kinds(note) for note in notes], np.int64),
+        kinds=kinds,
         chinese=np.array([is_chinese(f"{note.name} {note.description}") for note in notes], np.bool_),
         has_when=np.array([bool(note.when) for note in notes], np.bool_),
-        text=Postings.of(text),
-        phrases=Postings.of(phrases),
+        text=text,
+        phrases=phrases,
         engines=engines,
     )
