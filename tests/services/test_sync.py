@@ -273,6 +273,22 @@ def down(one: Machine) -> None:
     one.run("remote", "set-url", "origin", "http://127.0.0.1:9/memory.git")
 
 
+def no_ssh(one: Machine) -> None:
+    one.run("remote", "set-url", "origin", "ssh://git@127.0.0.1:9/memory.git")
+    one.run("config", "core.sshCommand", "/nonexistent/ssh")
+
+
+def asks(one: Machine) -> None:
+    """A way in that would ask, as ssh says it when it may not."""
+    command = one.root.parent / "ssh"
+    command.write_text(
+        f'#!/bin/sh\necho "$@" > {one.root.parent}/asked\necho "Permission denied (publickey)." >&2\nexit 255\n'
+    )
+    command.chmod(0o755)
+    one.run("remote", "set-url", "origin", "git@example.invalid:memory.git")
+    one.run("config", "core.sshCommand", str(command))
+
+
 def unknown_scheme(one: Machine) -> None:
     one.run("remote", "set-url", "origin", "ext::sh -c 'touch broken'")
 
@@ -296,6 +312,8 @@ def left_lock(one: Machine) -> None:
         (no_remote, ConfigError, "has no remote"),
         (gone, NotFound, "no repository at"),
         (down, StoreBusy, "cannot be reached"),
+        (no_ssh, NotFound, "ssh, which is not installed"),
+        (asks, Refused, "nobody in without credentials"),
         (unknown_scheme, ClewError, "not allowed"),
         (detached, Refused, "on no branch"),
         (merging, StoreBusy, "a merge is under way"),
@@ -312,6 +330,8 @@ def test_what_hinders_a_sync_is_said_and_nothing_is_lost(
         one.sync()
     assert raised.value.hint
     assert one.text(NOTE) == "1\n" and not (one.root / "broken").exists()
+    if hinder is asks:
+        assert "BatchMode=yes" in (one.root.parent / "asked").read_text()
 
 
 def test_what_is_here_is_committed_before_the_network_is_asked(tmp_path: Path) -> None:
@@ -379,6 +399,19 @@ def test_a_push_that_comes_too_late_is_merged_and_made_again(tmp_path: Path) -> 
     one.write("user/a.md", "aa\n")
     assert synchronise(one.git, wait=wait).pushed == 1
     assert len(waits) == 1 and 0 < waits[0] < 1
+
+
+def test_a_sync_goes_over_the_users_own_ssh(tmp_path: Path) -> None:
+    one, two = pair(tmp_path, {NOTE: "0\n"})
+    command = tmp_path / "ssh"
+    command.write_text('#!/bin/sh\nfor last; do :; done\nexec sh -c "$last"\n')
+    command.chmod(0o755)
+    one.run("config", "core.sshCommand", str(command))
+    one.run("remote", "set-url", "origin", f"git@example.invalid:{tmp_path}/remote.git")
+    one.write(NOTE, "1\n")
+    assert one.sync().pushed == 1
+    two.sync()
+    assert two.text(NOTE) == "1\n"
 
 
 def test_an_address_with_a_password_or_an_option_is_refused(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ class MemoryRemote:
     @property
     def url(self) -> str:
         """The address; empty where there is none."""
-        return self._repository.line("config", "--get", f"remote.{REMOTE}.url")
+        return self._repository.setting(f"remote.{REMOTE}.url")
 
     def fetch(self, branch: str) -> tuple[str, str]:
         """Fetch all branches. The name of the one that belongs to `branch`, and its commit: empty where there is none.
@@ -81,7 +81,7 @@ class MemoryRemote:
             process = subprocess.Popen(
                 line,
                 cwd=repository.root,
-                env={**repository.environ, "GIT_SSH_COMMAND": self._ssh(), "SSH_ASKPASS_REQUIRE": "never"},
+                env={**repository.environ, **self._ssh(), "SSH_ASKPASS_REQUIRE": "never"},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -102,14 +102,16 @@ class MemoryRemote:
             raise _failure(arguments[0], os.fsdecode(errors), os.fsdecode(output), self.url)
         return output
 
-    def _ssh(self) -> str:
+    def _ssh(self) -> dict[str, str]:
         """The user's own way to run ssh, told to ask nothing."""
-        command = self._repository.line("config", "--get", "core.sshCommand") or "ssh"
+        command = self._repository.setting("core.sshCommand") or "ssh"
         try:
             words = shlex.split(command)
         except ValueError:
-            return command
-        return f"{command} -o BatchMode=yes" if words and os.path.basename(words[0]) == "ssh" else command
+            words = []
+        if words and os.path.basename(words[0]) == "ssh":
+            return {"GIT_SSH_COMMAND": f"{command} -o BatchMode=yes", "GIT_SSH_VARIANT": "ssh"}
+        return {"GIT_SSH_COMMAND": command}
 
 
 _TRACKED: Final = f"refs/remotes/{REMOTE}/"
@@ -143,6 +145,7 @@ _CAUSES: Final = (
         "rights",
     ),
     (r"Host key verification failed", "host"),
+    (r"cannot run ssh|ssh: (?:command )?not found", "ssh"),
     (
         r"Could not resolve|Connection (?:refused|timed out|reset|closed)|Network is unreachable|No route to host"
         r"|Failed to connect|Operation timed out|unable to access|early EOF|hung up unexpectedly",
@@ -168,6 +171,10 @@ def _failure(command: str, errors: str, output: str, url: str) -> ClewError:
     if cause == "rights":
         return Refused(
             f"{shown} lets nobody in without credentials", hint=f"`git ls-remote {shown}` must work by itself"
+        )
+    if cause == "ssh":
+        return NotFound(
+            f"{shown} is reached by ssh, which is not installed", hint="install ssh, or use another address"
         )
     if cause == "host":
         return Refused(

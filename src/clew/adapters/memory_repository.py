@@ -91,13 +91,17 @@ class MemoryRepository:
         given: bytes = b"",
         codes: Sequence[int] = (0,),
         environ: Mapping[str, str] | None = None,
+        bare: bool = False,
     ) -> bytes:
-        """The output of a local command. Raises StoreError, or StoreBusy where a lock of git stands in the way."""
-        line = self.command.argv(arguments)
+        """The output of a local command; with `bare`, without the settings that harden it.
+
+        Raises StoreError, or StoreBusy where a lock of git stands in the way.
+        """
+        program, *line = self.command.argv(arguments)
         settings = [part for setting in _SETTINGS for part in ("-c", setting)]
         try:
             done = subprocess.run(
-                [line[0], *settings, *line[1:]],
+                [program, *arguments] if bare else [program, *settings, *line],
                 cwd=self.root,
                 env={**self.environ, **(environ or {})},
                 input=given,
@@ -123,6 +127,10 @@ class MemoryRepository:
     def line(self, *arguments: str, codes: Sequence[int] = (0, 1)) -> str:
         """One line that a command gives; empty where it says no by status 1."""
         return os.fsdecode(self.run(*arguments, codes=codes)).strip()
+
+    def setting(self, name: str) -> str:
+        """The user's value of a setting of git; empty where there is none. Reading it runs nothing."""
+        return os.fsdecode(self.run("config", "--get", name, codes=(0, 1), bare=True)).strip()
 
     @contextlib.contextmanager
     def held(self, seconds: float) -> Iterator[None]:
@@ -318,7 +326,7 @@ class MemoryRepository:
     def _signed(self) -> dict[str, str]:
         """Who commits: the user of git's configuration, else Clew."""
         if self._author is None:
-            name, mail = self.line("config", "--get", "user.name"), self.line("config", "--get", "user.email")
+            name, mail = self.setting("user.name"), self.setting("user.email")
             known = (name, mail) if name and mail else ("Clew", "clew@localhost")
             self._author = {
                 f"GIT_{role}_{part}": value

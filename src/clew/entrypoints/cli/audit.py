@@ -14,7 +14,6 @@ import click
 from clew.app import App
 from clew.core.memory.audit import KINDS, Choice, Entry, moment, names
 from clew.core.text.printable import printable
-from clew.core.text.redact import redact
 from clew.entrypoints.cli.prose import width
 from clew.entrypoints.cli.style import apply_color, aside, padded, pale
 from clew.entrypoints.cli.texts import say
@@ -70,8 +69,8 @@ def audit(
         workspace=None if everything else workspace if workspace is not None else app.workspace.id,
         text=text or "",
     )
-    trail = Audit(app.home.data / "audit", lambda given: redact(given).text)
-    reading = trail.entries(choice)
+    # Nothing is written, so nothing is to be redacted.
+    reading = Audit(app.home.data / "audit", str).entries(choice)
     found = islice(iter(reading), limit or None)
     count = _print_json(found) if as_json else _print(found, everything)
     _tell(app, reading, count, limit, everything or workspace is not None)

@@ -18,7 +18,6 @@ from clew.entrypoints.cli.style import apply_color, aside, padded, pale
 from clew.entrypoints.cli.texts import say
 from clew.errors import ClewError, UsageError
 from clew.services.sync import Copy, Synced, begin, conflicts, lines_beside, no_secrets, resolve, synchronise, texts
-from clew.stores.audit import Audit
 
 _MOST_PATHS = 20
 
@@ -86,14 +85,6 @@ def _git(app: App) -> MemoryGit:
     return MemoryGit(app.home.data / "memory", app.environ)
 
 
-def _trail(app: App) -> Audit:
-    return Audit(app.home.data / "audit", _clean)
-
-
-def _clean(text: str) -> str:
-    return redact(text).text
-
-
 def _secrets(text: str) -> dict[str, int]:
     # What is marked as private is kept from models; the user's own repository is another matter.
     return {kind: number for kind, number in redact(text).found if kind != "private"}
@@ -103,11 +94,11 @@ def _exchange(app: App, git: MemoryGit, as_json: bool, *, join: bool, anyway: bo
     try:
         done = synchronise(git, join=join, secrets=no_secrets if anyway else _secrets)
     except ClewError as error:
-        _trail(app).write("sync", reason=str(error))
+        app.audit.write("sync", reason=str(error))
         raise
     counts = {"fetched": done.fetched, "pushed": done.pushed, "changed": len(done.changed)}
     said = "conflicts are open" if done.conflicts else "exchanged with the remote"
-    _trail(app).write("sync", reason=said, refs=[one.path for one in done.conflicts], numbers=counts)
+    app.audit.write("sync", reason=said, refs=[one.path for one in done.conflicts], numbers=counts)
     if as_json:
         click.echo(json.dumps(asdict(done), ensure_ascii=False))
     else:
@@ -134,8 +125,8 @@ def _tell(done: Synced, language: str) -> None:
 
 
 def _resolve(app: App, git: MemoryGit, ref: str, take: str, as_json: bool) -> None:
-    copy, commit = resolve(git, ref, take, redact=_clean, cwd=Path(app.cwd))
-    _trail(app).write("sync", reason=f"resolved, taking {take}", refs=[copy.path])
+    copy, commit = resolve(git, ref, take, redact=app.redactor, cwd=Path(app.cwd))
+    app.audit.write("sync", reason=f"resolved, taking {take}", refs=[copy.path])
     left = conflicts(git.root)
     if as_json:
         click.echo(json.dumps({"path": copy.path, "commit": commit, "open": len(left)}, ensure_ascii=False))

@@ -41,6 +41,8 @@ SYNC: dict[str, str] = {
     "look at the rules of that repository": "请查看该仓库的规则",
     "{} lets nobody in without credentials": "{} 需要凭据才能访问",
     "`git ls-remote {}` must work by itself": "`git ls-remote {}` 必须能独立运行成功",
+    "{} is reached by ssh, which is not installed": "{} 需要 ssh，但没有安装",
+    "install ssh, or use another address": "请安装 ssh，或改用其他地址",
     "{} is a host that ssh does not know": "ssh 不认识主机 {}",
     "connect to it once by ssh, and look at its key": "请先用 ssh 连接一次，并核对其密钥",
     "{} cannot be reached": "无法连接 {}",
