@@ -14,7 +14,9 @@ import pytest
 from tests.command import clew, git
 from tests.memory_machines import Machine, machine, pair, remote_of
 
+from clew.app import App
 from clew.errors import ClewError, ConfigError, Conflict, NotFound, Refused, StoreBusy, UsageError
+from clew.services.memory import NoteWish
 from clew.services.sync import begin, resolve, synchronise
 
 pytestmark = [pytest.mark.requirement("W-17"), pytest.mark.usefixtures("home")]
@@ -502,6 +504,39 @@ def test_a_sync_that_is_killed_anywhere_loses_nothing_and_can_be_done_again(tmp_
     else:
         pytest.fail("it never got through")
     assert step > 20
+
+
+# ---------------------------------------------------------------------- what memory writes
+
+
+def test_what_memory_writes_is_committed_and_comes_over(tmp_path: Path, harbour: Path) -> None:
+    remote = remote_of(tmp_path)
+    homes = [os.environ | {"CLEW_HOME": str(tmp_path / name)} for name in ("one", "two")]
+    for environ in homes:
+        assert clew("sync", "init", "--remote", remote, cwd=harbour, env=environ).status == 0
+    memory = App(homes[0], harbour, {}).memory()
+    memory.note(NoteWish("Berths are numbered from one.", "Numbers of berths"))
+    memory.log("counted the berths")
+    memory.close()
+    one = Machine(tmp_path / "one" / "memory")
+    assert one.run("status", "--short") == "" and not memory.notices
+    assert "new note `Numbers of berths`" in one.run("log", "--format=%B")
+    assert clew("sync", cwd=harbour, env=homes[0]).status == 0
+    assert clew("sync", "--join", cwd=harbour, env=homes[1]).status == 0
+    there = App(homes[1], harbour, {}).memory()
+    assert [(document.tier, document.name) for document in there.listing() if document.tier == "note"] == [
+        ("note", "Numbers of berths")
+    ]
+    there.note(NoteWish("Ships moor at the bow.", "Numbers of berths"))
+    there.log("moored a ship")
+    there.close()
+    memory.log("went home")
+    memory.close()
+    for environ in (homes[0], homes[1], homes[0]):
+        assert clew("sync", cwd=harbour, env=environ).status == 0
+    assert one.files() == Machine(tmp_path / "two" / "memory").files() and not one.open_conflicts()
+    (log,) = [text for path, text in one.files().items() if "/logs/" in path]
+    assert all(words in log for words in ("counted the berths", "moored a ship", "went home"))
 
 
 # ---------------------------------------------------------------------- the command
