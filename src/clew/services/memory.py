@@ -9,14 +9,14 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from pathlib import Path
 from typing import Final, Literal
 
 from clew.adapters.memory_git import MemoryGit
 from clew.core.memory.check import Finding, check, mends
-from clew.core.memory.document import TYPES, Document, nearest
+from clew.core.memory.document import MOST_NAME, TYPES, Document, clean_line, nearest
 from clew.core.memory.edit import Draft, first_sentence
 from clew.core.text.frontmatter import Given
 from clew.core.text.printable import printable
@@ -31,6 +31,9 @@ from clew.stores.memory_reading import Filter
 PREFIX: Final = "clew://memory/"
 LATER: Final = frozenset({"handoff", "plan"})
 """Kinds of note that no window has written yet."""
+_MOST_WORDS: Final = 9
+_MOST_FIRST: Final = 56
+"""Words and characters of a name that is made from a text."""
 _LINES = re.compile(r"L?(\d{1,7})(?:-L?(\d{1,7}))?")
 
 
@@ -77,6 +80,10 @@ class OpenedDocument:
     """Without secrets."""
     stale: str
     """Why it does not hold any more; empty while it does."""
+    lines: int
+    """Of the whole document."""
+    redacted: bool
+    """Whether secrets were taken out of `text`."""
 
 
 @dataclass(slots=True)
@@ -100,7 +107,7 @@ class Memory:
     def note(self, wish: NoteWish) -> Saved:
         """Keep a note. Raises UsageError for what is missing or unknown, and what Documents raises."""
         self._demand(wish)
-        there = self.named(wish.name, personal=wish.personal)
+        there = self.named(wish.name, personal=wish.personal, branch=wish.branch)
         if there is None:
             return self._create(wish)
         if wish.mode == "replace":
@@ -121,7 +128,7 @@ class Memory:
         text = self.documents.read_text(document.path)
         new = change(text)
         if new == text:
-            return Saved("unchanged", document.ref, self._receipt(document))
+            return Saved("unchanged", document.ref or document.path, self._receipt(document))
         receipt = self.documents.replace(document.path, new, expect=document.digest)
         return self._saved("edited", receipt, "edited")
 
@@ -130,6 +137,14 @@ class Memory:
         document = self.find(ref)
         receipt = self.documents.set_fields(document.path, {**changes, "updated": self._today()})
         return self._saved("edited", receipt, "set " + ", ".join(changes))
+
+    def supersede(self, old: str, new: str) -> Saved:
+        """Let the document `new` take the place of `old`; both say so. Raises NotFound, Refused."""
+        older, newer = self.find(old), self.find(new)
+        first, second = self.documents.supersede(older.path, newer.path, today=self._today())
+        self.git.commit((first.path,), f"superseded by {newer.id}", batch=True)
+        saved = self._saved("superseded", second, f"supersedes {older.ref}")
+        return replace(saved, replaced=older.ref)
 
     def take_over(self, folder: Path, *, personal: bool = False) -> Plan:
         """What an import of a folder of Markdown would do; nothing is written."""
@@ -152,23 +167,32 @@ class Memory:
             raise UsageError(f"there is no scope `{printable(scope, 40)}`", hint=hint)
         if not query.strip():
             raise UsageError("there is nothing to look for", hint="give a question or some words")
-        chosen = chosen or self._own()
+        chosen = chosen or self.own()
         with self.indexed() as index:
             found = MemorySearch(index).find(query, scope=scope, chosen=chosen, today=self._today(), budget=budget)
         self._record(query, found)
         return found
 
+    def own(self) -> Filter:
+        """This workspace and the user, on the branch at hand."""
+        return Filter(workspaces=("", self.workspace), branches=(self.branch,) if self.branch else ())
+
     def open(self, ref: str) -> OpenedDocument:
         """What a reference points to. Raises NotFound, UsageError."""
         bare, _, place = ref.strip().partition("#")
         document = self.find(bare)
-        lines = self.documents.read_text(document.path).splitlines()
+        text = self.documents.read_text(document.path)
+        clean = self.documents.redact(text)
+        lines = clean.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")
         first, last = _range(place, len(lines))
-        text = self.documents.redact("\n".join(lines[first - 1 : last]))
-        return OpenedDocument(document, first, last, text, document.stale(self._today()))
+        shown = "\n".join(lines[first - 1 : last])
+        return OpenedDocument(document, first, last, shown, document.stale(self._today()), len(lines), clean != text)
 
     def find(self, ref: str) -> Document:
-        """The document of a reference, an id, a path below the memory root, or a name. Raises NotFound."""
+        """The document of a reference, an id, a path below the memory root, or a name. Raises NotFound.
+
+        Of several with one name the one that holds is meant, then the one of the branch at hand.
+        """
         wanted = ref.strip().partition("#")[0].removeprefix(PREFIX)
         if not wanted:
             raise UsageError("there is no reference", hint=f"for instance: {PREFIX}mem_0123456789ab")
@@ -176,7 +200,7 @@ class Memory:
         for found in (
             [one for one in everything if one.id == wanted],
             [one for one in everything if one.path in (wanted, f"{wanted}.md")],
-            [one for one in everything if one.name.casefold() == wanted.casefold() and self._is_near(one)],
+            self._narrowed([one for one in everything if _same(one.name, wanted) and self._is_near(one)]),
         ):
             if len(found) > 1:
                 paths = ", ".join(f"`{one.path}`" for one in found[:5])
@@ -187,13 +211,14 @@ class Memory:
         hint = f"did you mean {PREFIX}{close}?" if close else "`clew memory list` shows what is there"
         raise NotFound(f"memory holds no `{printable(wanted, 80)}`", hint=hint)
 
-    def named(self, name: str, *, personal: bool = False) -> Document | None:
-        """The note of this name that holds, in the workspace or among the user's own."""
+    def named(self, name: str, *, personal: bool = False, branch: str = "") -> Document | None:
+        """The note of this name that holds, in the workspace or among the user's own, for all branches or for one."""
         tier, workspace = ("user", "") if personal else ("note", self.workspace)
-        wanted = " ".join(name.casefold().split())
+        # As it would be written: without secrets, and no longer than a name may be.
+        wanted = clean_line(self.documents.redact(name), MOST_NAME)
         for one in self.documents.read_all():
-            same = one.tier == tier and one.workspace == workspace and " ".join(one.name.casefold().split()) == wanted
-            if same and one.readable and not one.stale(self._today()):
+            here = (one.tier, one.workspace, one.branch) == (tier, workspace, branch)
+            if here and one.readable and _same(one.name, wanted) and not one.stale(self._today()):
                 return one
         return None
 
@@ -256,15 +281,20 @@ class Memory:
         return self._saved("created", receipt, f"new note `{wish.name}`")
 
     def _append(self, there: Document, wish: NoteWish) -> Saved:
-        receipt = self.documents.append(there.path, wish.text)
-        changes: dict[str, Given] = {"updated": self._today()}
+        changes: dict[str, Given] = {}
         if more := tuple(phrase for phrase in wish.when if phrase not in there.when):
             changes["when"] = (*there.when, *more)
         if more := tuple(tag for tag in wish.tags if tag not in there.tags):
             changes["tags"] = (*there.tags, *more)
         if wish.description and wish.description != there.description:
             changes["description"] = wish.description
-        final = self.documents.set_fields(there.path, changes)
+        if wish.expires is not None and wish.expires != there.expires:
+            changes["expires"] = wish.expires
+        said = self.documents.redact(wish.text).strip() in there.body
+        if said and not changes:
+            return Saved("unchanged", there.ref or there.path, self._receipt(there))
+        receipt = self._receipt(there) if said else self.documents.append(there.path, wish.text)
+        final = self.documents.set_fields(there.path, {**changes, "updated": self._today()})
         joined = Receipt(
             final.path, final.digest, final.size, final.lines, final.id, receipt.line,
             receipt.redacted or final.redacted,
@@ -273,7 +303,10 @@ class Memory:
 
     def _replace(self, there: Document, wish: NoteWish) -> Saved:
         if there.body.strip() == wish.text.strip() and not wish.when and not wish.description:
-            return Saved("unchanged", there.ref, self._receipt(there))
+            return Saved("unchanged", there.ref or there.path, self._receipt(there))
+        # What brings the old note to mind must bring the new one.
+        when, tags = wish.when or there.when, wish.tags or there.tags
+        wish = replace(wish, when=when, tags=tags, type=there.type if wish.type == "note" else wish.type)
         created = self._create(wish)
         _, receipt = self.documents.supersede(there.path, created.receipt.path, today=self._today())
         saved = self._saved("superseded", receipt, f"`{wish.name}` supersedes {there.ref}")
@@ -300,9 +333,11 @@ class Memory:
             numbers={"documents": searched.documents, "passages": searched.passages, "hits": len(found.hits)},
         )  # fmt: skip
 
-    def _own(self) -> Filter:
-        """This workspace and the user, on the branch at hand."""
-        return Filter(workspaces=("", self.workspace), branches=(self.branch,) if self.branch else ())
+    def _narrowed(self, found: list[Document]) -> list[Document]:
+        for wanted in (lambda one: not one.stale(self._today()), lambda one: one.branch in ("", self.branch)):
+            if len(found) > 1:
+                found = [one for one in found if wanted(one)] or found
+        return found
 
     def _is_near(self, document: Document) -> bool:
         return document.workspace in ("", self.workspace)
@@ -314,6 +349,26 @@ class Memory:
         text = self.documents.read_text(document.path)
         size = len(text.encode("utf-8", "surrogateescape"))
         return Receipt(document.path, document.digest, size, len(text.splitlines()), document.id, written=False)
+
+
+def first_words(text: str) -> str:
+    """A name for a note that was given none: its first heading, or the beginning of its first sentence."""
+    heading = re.match(r"\s*#{1,6}[ \t]+(.+)", text)
+    line = heading[1] if heading else first_sentence(text) or " ".join(text.split())
+    words = clean_line(line, MOST_NAME).rstrip(" #.!?…。！？；;:：,，、").split()
+    while len(words) > 1 and (len(words) > _MOST_WORDS or len(" ".join(words)) > _MOST_FIRST):
+        words.pop()
+    name = " ".join(words)
+    if len(name) > _MOST_FIRST:
+        # Words without blanks between them: up to a comma where one is near.
+        parts = re.match(rf".{{6,{_MOST_FIRST - 1}}}?(?=[，、；：,;:])", name)
+        name = parts[0] if parts else name[:_MOST_FIRST]
+    return name.rstrip(" ,;:，、；：-–—") or "note"
+
+
+def _same(one: str, other: str) -> bool:
+    """Whether two names are one, whatever their case and blanks."""
+    return " ".join(one.casefold().split()) == " ".join(other.casefold().split())
 
 
 def _ref(receipt: Receipt) -> str:

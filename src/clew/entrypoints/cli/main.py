@@ -21,6 +21,8 @@ COMMANDS = {
     "context": ("clew.entrypoints.cli.ask", "context", "Print the assembled prompt, for use with any other tool."),
     "history": ("clew.entrypoints.cli.history", "history", "List or delete earlier exchanges."),
     "open": ("clew.entrypoints.cli.open", "open_", "Show what a reference points to."),
+    "note": ("clew.entrypoints.cli.note", "note", "Keep a note."),
+    "log": ("clew.entrypoints.cli.log", "log", "Add an entry to today's log."),
     "models": (
         "clew.entrypoints.cli.models",
         "models",

@@ -10,11 +10,13 @@ from functools import cache
 
 from clew.entrypoints.cli.facts_zh import FACTS
 from clew.entrypoints.cli.memory_zh import MEMORY
+from clew.entrypoints.cli.notes_zh import NOTES
 from clew.entrypoints.cli.sync_zh import SYNC
 
 CHINESE: dict[str, str] = (
     FACTS
     | MEMORY
+    | NOTES
     | SYNC
     | {
         "No home folder is known for this user": "找不到此用户的主目录",

@@ -1,0 +1,116 @@
+"""What the commands that write to memory share: opening it, taking a text, saying what was saved."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Callable, Iterator
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from clew.app import App
+from clew.core.text.printable import printable
+from clew.entrypoints.cli.style import aside
+from clew.entrypoints.cli.texts import say
+from clew.entrypoints.cli.wording import translated
+from clew.errors import ClewError, UsageError
+
+if TYPE_CHECKING:
+    from clew.services.memory import Memory, Saved
+
+_MOST_BYTES = 4 << 20
+_MOST_COMPLETED = 200
+_SAVED = {
+    "created": "note.created", "appended": "note.appended", "superseded": "note.superseded",
+    "unchanged": "note.unchanged", "edited": "note.edited",
+}  # fmt: skip
+
+
+@contextlib.contextmanager
+def memory_of(app: App) -> Iterator[Memory]:
+    """The memory of this workspace; at the end what waits is committed, and what the user should know is said."""
+    memory = app.memory()
+    workspace = app.workspace
+    if workspace.collision is not None:
+        known, here = printable(workspace.collision.known), printable(workspace.collision.here)
+        aside(say("note", app.language) + say("memory.collision", app.language, workspace.id, known, here))
+    elif workspace.former and (memory.documents.root / "workspaces" / workspace.former).is_dir():
+        told = say("memory.former", app.language, workspace.former, f'"{workspace.key}" = "{workspace.former}"')
+        aside(say("note", app.language) + told)
+    try:
+        yield memory
+    finally:
+        memory.close()
+        for notice in memory.notices:
+            aside(say("note", app.language) + translated(notice, app.language))
+
+
+def given_text(text: str | None) -> str:
+    """The text of a note: the argument, or standard input for `-` and where no argument is given. Raises UsageError."""
+    if text is not None and text != "-":
+        # What a shell hands on need not be UTF-8.
+        return text.encode("utf-8", "replace").decode("utf-8")
+    if sys.stdin is None or (text is None and sys.stdin.isatty()):
+        return ""
+    content = sys.stdin.buffer.read(_MOST_BYTES + 1)
+    if len(content) > _MOST_BYTES:
+        raise UsageError("standard input is too long for memory", hint="say less, or `clew memory import FOLDER`")
+    from clew.core.text.content import decode  # only where a text is piped in
+
+    found = decode(content)
+    if found is None:
+        raise UsageError("standard input is binary", hint="memory holds text")
+    return found
+
+
+def day(text: str | None) -> date | None:
+    """A day as 2026-05-31. Raises UsageError."""
+    if not text:
+        return None
+    try:
+        return date.fromisoformat(text.strip())
+    except ValueError:
+        raise UsageError(f"`{printable(text, 40)}` is no day", hint="write it as 2026-05-31") from None
+
+
+def tell_saved(app: App, memory: Memory, saved: Saved, as_json: bool, *, logged: bool = False) -> None:
+    """The reference on stdout; on stderr what was done, where it lies, and what is worth a thought."""
+    receipt, language = saved.receipt, app.language
+    path = str(memory.documents.root / receipt.path)
+    ref = f"{saved.ref}#L{receipt.line}-{receipt.lines}" if logged else saved.ref
+    if as_json:
+        row = {
+            "action": saved.action, "ref": ref, "id": receipt.id, "path": path, "lines": receipt.lines,
+            "replaced": saved.replaced, "redacted": receipt.redacted, "audited": saved.audited,
+        }  # fmt: skip
+        click.echo(json.dumps(row, ensure_ascii=False))
+    else:
+        click.echo(ref)
+        aside(say("log.appended" if logged else _SAVED[saved.action], language, printable(path)))
+        if saved.replaced:
+            aside(say("note.replaced", language, saved.replaced))
+    if receipt.redacted:
+        aside(say("note", language) + say("note.redacted", language))
+    if not saved.audited:
+        aside(say("note", language) + say("note.unaudited", language))
+
+
+def complete_reference(_ctx: click.Context, _parameter: click.Parameter, start: str) -> list[CompletionItem]:
+    """Ids of the documents at hand, with their names; by name where a name begins like this."""
+    with contextlib.suppress(ClewError, OSError):
+        prefix, bare = ("clew://memory/", start[14:]) if start.startswith("clew://memory/") else ("", start)
+        return [
+            CompletionItem(f"{prefix}{one.id}", help=one.hint_name)
+            for one in App.here().memory().listing()
+            if one.id and (one.id.startswith(bare) or one.name.casefold().startswith(bare.casefold()))
+        ][:_MOST_COMPLETED]
+    return []
+
+
+def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`--json`."""
+    return click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")(command)
