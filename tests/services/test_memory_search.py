@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -10,9 +12,8 @@ import pytest
 
 from clew.core.memory.hits import Hit
 from clew.core.text.redact import redact
-from clew.services.memory_search import Found, MemorySearch, refresh
+from clew.services.memory_search import Found, rebuild, search_memory
 from clew.stores.documents import Documents
-from clew.stores.memory_index import MemoryIndex
 from clew.stores.memory_reading import Filter
 
 TODAY = date(2026, 3, 18)
@@ -35,9 +36,7 @@ class Memory:
         path.write_text(f"---\n{head}---\n{body}\n", encoding="utf-8")
 
     def find(self, question: str, **given: object) -> Found:
-        with MemoryIndex.open(self.database) as index:
-            refresh(index, self.documents, seconds=None)
-            return MemorySearch(index).find(question, today=TODAY, **given)  # type: ignore[arg-type]
+        return search_memory(self.database, self.documents, question, today=TODAY, **given)  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -168,3 +167,25 @@ def test_a_document_without_an_id_is_named_by_its_path(memory: Memory) -> None:
     path = memory.root / "workspaces/w/notes/bare.md"
     path.write_text("only a barnacle\n", encoding="utf-8")
     assert memory.find("barnacle").hits[0].reference == "workspaces/w/notes/bare.md#L1"
+
+
+@pytest.mark.requirement("W-01")
+def test_damage_that_only_a_search_meets_is_mended(memory: Memory) -> None:
+    assert names(memory.find("how often do we retry?"))[0] == "retries"
+    with closing(sqlite3.connect(memory.database)) as db:
+        pages = [row[0] for row in db.execute("select rootpage from sqlite_master where name like 'passage_terms%'")]
+        db.execute("pragma wal_checkpoint(truncate)")
+        size = db.execute("pragma page_size").fetchone()[0]
+    with memory.database.open("r+b") as file:
+        for page in filter(None, pages):
+            file.seek((page - 1) * size)
+            file.write(b"\xaa" * size)
+    assert names(memory.find("how often do we retry?"))[0] == "retries"
+
+
+@pytest.mark.requirement("W-01")
+def test_a_rebuilt_index_answers_as_the_one_before_it(memory: Memory) -> None:
+    before = memory.find("which day do releases go out?")
+    done = rebuild(memory.database, memory.documents)
+    assert (done.changed, done.total) == (7, 7)
+    assert memory.find("which day do releases go out?") == before

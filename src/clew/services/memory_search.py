@@ -6,13 +6,16 @@ No model is called. A miss is an answer: it says what was searched.
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cache
 from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from clew.adapters.home import Home
 from clew.core.memory.hits import Hit, Packed, pack, snippet
 from clew.core.memory.search import (
     REACH,
@@ -31,7 +34,7 @@ from clew.core.text.glossary import Glossary
 from clew.core.text.thesaurus import Thesaurus
 from clew.services.relevance import load_glossary, load_table, load_thesaurus
 from clew.stores.documents import Documents
-from clew.stores.memory_index import MemoryIndex, Refreshed
+from clew.stores.memory_index import MemoryIndex, Refreshed, is_damage, store_error
 from clew.stores.memory_reading import DocumentRow, Filter
 from clew.stores.memory_writing import Loaded
 
@@ -105,6 +108,44 @@ def refresh(index: MemoryIndex, documents: Documents, *, seconds: float | None =
     if table is not None and seconds != 0:
         index.embed(table.encode, seconds=seconds)
     return done
+
+
+def index_path(home: Home) -> Path:
+    """Where the index of memory lies."""
+    return home.cache / "index" / "memory.db"
+
+
+def search_memory(
+    path: Path,
+    documents: Documents,
+    text: str,
+    *,
+    scope: str = "all",
+    chosen: Filter | None = None,
+    today: date | None = None,
+    budget: int = BUDGET,
+) -> Found:
+    """Bring the index at `path` up to the documents, and search it: see `MemorySearch.find`.
+
+    Raises StoreTooNew, StoreBusy, StoreError. An index that turns out to be damaged is made anew.
+    """
+    with MemoryIndex.open(path, variant=VARIANT) as index:
+        for last in (False, True):
+            refresh(index, documents)
+            try:
+                return MemorySearch(index).find(text, scope=scope, chosen=chosen, today=today, budget=budget)
+            except sqlite3.DatabaseError as error:
+                if last or not is_damage(error):
+                    raise store_error(path, error) from error
+                index.restart()
+    raise AssertionError
+
+
+def rebuild(path: Path, documents: Documents) -> Refreshed:
+    """Drop the index at `path` and make it again, vectors included. Raises StoreTooNew, StoreBusy, StoreError."""
+    with MemoryIndex.open(path, variant=VARIANT) as index:
+        index.restart()
+        return refresh(index, documents, seconds=None)
 
 
 def _encode() -> Encode | None:
