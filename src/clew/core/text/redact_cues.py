@@ -364,7 +364,7 @@ _CHINESE = (
 )
 _MIXED = re.compile(
     r"(?i)(?:pass(?:word|wd)?|pwd|secret|token|key)"
-    r"(?=[ ]?(?:是|为|如下|改成|换成|设成|：|:|用|给|发|我|写|填|叫|「|（))"
+    r"(?=[ ]?(?:是|为|如下|改成|换成|设成|：|用|给|发|我|写|填|叫|「|（))"
 )
 _SENTENCE_END = re.compile("[。；;\n]")
 _CHINESE_STOP = re.compile(

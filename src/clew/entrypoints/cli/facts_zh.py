@@ -88,6 +88,7 @@ FACTS: dict[str, str] = {
     "{} holds no question": "{} 中没有问题",
     '{}: "{}" must be a text': '{}："{}" 必须是文本',
     '{}: "{}" must be a list of texts': '{}："{}" 必须是文本列表',
+    '{}: "secrets" must be a list of objects': '{}："secrets" 必须是对象列表',
     "no file {}": "没有文件 {}",
     "`clew eval init` writes a commented template for your own questions": "`clew eval init` 会写入带注释的模板，供你填写自己的问题",
     "cannot read {}: {}": "无法读取 {}：{}",
