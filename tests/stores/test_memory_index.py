@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from clew.core.text.redact import redact
 from clew.errors import StoreTooNew
-from clew.stores.documents import Documents
+from clew.stores.documents import Documents, Stat
 from clew.stores.memory_index import FORMAT, MemoryIndex, Refreshed
 from clew.stores.memory_reading import BLOCK, Filter
 from clew.stores.memory_writing import TICK, Loaded
@@ -130,16 +130,21 @@ def test_two_documents_with_one_id_are_both_there(memory: Memory) -> None:
         assert len(index.by_reference("mem_000000000001")) == 2
 
 
-def test_an_edit_of_the_same_length_within_the_clock_of_the_file_system_is_seen(memory: Memory) -> None:
+def test_an_edit_that_leaves_no_mark_within_the_clock_of_the_file_system_is_seen(memory: Memory) -> None:
     path = memory.write("a.md", note("the harbour"))
-    before = path.stat()
+    written = 1_000_000_000
+    same = Stat("workspaces/w/notes/a.md", 100, written * 10**9, 7, written * 10**9)
+
+    def refresh(index: MemoryIndex, now: float) -> Refreshed:
+        return index.refresh([same], memory.load, clean, now=lambda: now)
+
     with MemoryIndex.open(memory.database) as index:
-        memory.refresh(index, now=before.st_mtime + TICK / 2)
+        refresh(index, written + TICK / 2)
         path.write_text(note("the bastion"), encoding="utf-8")
-        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-        memory.refresh(index)
+        refresh(index, written + TICK * 2)
         assert index.candidates(["bastion"], Filter(), 10)
         assert not index.candidates(["harbour"], Filter(), 10)
+        assert refresh(index, written + TICK * 3).read == 0
 
 
 def test_what_did_not_change_is_not_read_again(memory: Memory) -> None:
@@ -345,7 +350,7 @@ def test_only_the_owner_may_read_the_index(memory: Memory) -> None:
 WORKER = """
 import sys
 from pathlib import Path
-from clew.stores.documents import Documents
+from clew.stores.documents import Documents, Stat
 from clew.stores.memory_index import Loaded, MemoryIndex
 from clew.stores.memory_reading import Filter
 root, database = Path(sys.argv[1]), Path(sys.argv[2])
