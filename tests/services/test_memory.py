@@ -94,6 +94,15 @@ def test_a_secret_reaches_neither_note_nor_index_nor_audit(memory: Callable[[str
     assert len(files) > 3 and not [path for path in files if secret.encode() in path.read_bytes()]
 
 
+@pytest.mark.requirement("W-17")
+def test_the_copy_that_a_sync_puts_beside_a_note_is_no_note(memory: Callable[[str], Memory], tmp_path: Path) -> None:
+    harbour = memory("harbour-1")
+    path = tmp_path / "memory" / harbour.note(NoteWish("The crane stops at wind force 7.", "Crane")).receipt.path
+    path.with_name("crane.conflict-0a1b2c3.md").write_bytes(path.read_bytes().replace(b"7", b"9"))
+    assert [one.name for one in harbour.listing()] == ["Crane"] and harbour.check() == ((), ())
+    assert len(harbour.recall("crane").hits) == 1
+
+
 def test_what_is_missing_or_unknown_is_named_with_what_to_do(memory: Callable[[str], Memory]) -> None:
     harbour = memory("harbour-1")
     for wish in (NoteWish(" ", "x"), NoteWish("x", " "), NoteWish("x", "x", type="desision")):

@@ -21,10 +21,11 @@ from typing import Final
 from clew.adapters.memory_git import MemoryGit
 from clew.adapters.memory_remote import REMOTE, MemoryRemote, check_url
 from clew.adapters.memory_repository import PRIVATE, UNSEEN, Leaf, MemoryRepository
+from clew.core.memory.document import document_of
 from clew.core.text.frontmatter import parse
 from clew.core.text.printable import printable
 from clew.errors import Conflict, NotFound, Refused, StoreBusy, StoreError, UsageError
-from clew.services.sync_merge import document_of, merge_trees
+from clew.services.sync_merge import merge_trees
 from clew.stores.durable import locked, make_folder, put
 
 BY_HAND: Final = "Edited by hand"

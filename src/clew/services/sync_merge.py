@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import PurePosixPath
-from typing import Final
 
 from clew.adapters.memory_repository import PRIVATE, Leaf, MemoryRepository
+from clew.core.memory.document import document_of
 from clew.core.memory.merge import merged
 from clew.errors import StoreError
-
-_COPY: Final = re.compile(r"(?P<stem>.+)\.conflict-(?P<hash>[0-9a-f]{7,12})(?:-\d+)?(?P<ending>\.[^./]+)?")
 
 
 @dataclass(slots=True)
@@ -122,10 +119,3 @@ def _beside(path: str, commit: str, taken: Mapping[str, Leaf]) -> str:
 def _stands_beside(result: Mapping[str, Leaf], path: str, leaf: Leaf) -> bool:
     """Whether a version is there already, as the document or a copy of it."""
     return any(one.id == leaf.id for name, one in result.items() if name == path or document_of(name) == path)
-
-
-def document_of(path: str) -> str:
-    """The document that a conflict copy belongs to; empty for any other file."""
-    folder, _, name = path.rpartition("/")
-    match = _COPY.fullmatch(name)
-    return f"{folder}/{match['stem']}{match['ending'] or ''}".lstrip("/") if match else ""

@@ -19,7 +19,16 @@ from itertools import count
 from pathlib import Path
 from typing import Final
 
-from clew.core.memory.document import ARCHIVE, MOST_CHARACTERS, TIERS, Document, digest_of, read_document, tier_of
+from clew.core.memory.document import (
+    ARCHIVE,
+    MOST_CHARACTERS,
+    TIERS,
+    Document,
+    digest_of,
+    document_of,
+    read_document,
+    tier_of,
+)
 from clew.core.memory.document import unreadable as unreadable_document
 from clew.core.memory.edit import MOST_APPENDED, Draft, appended, draft_text, log_entry, log_text, slug, superseding
 from clew.core.text.frontmatter import Given, edit
@@ -93,7 +102,8 @@ class Documents:
     # ------------------------------------------------------------------ reading
 
     def walk(self) -> Iterator[Stat]:
-        """All files that hold documents, by folder and name. Archives and hidden files are left out."""
+        """All files that hold documents, by folder and name. Left out are archives, hidden files, and the
+        copies that a sync puts beside a document for its user to decide."""
         return (found for found in self._scan() if isinstance(found, Stat))
 
     def read(self, path: str) -> Document:
@@ -267,7 +277,7 @@ class Documents:
                     continue
                 if entry.is_dir():
                     folders.append((path, depth + 1))
-                elif tier_of(path) is not None:
+                elif tier_of(path) is not None and not document_of(path):
                     yield _stat_of(path, entry)
             queue += [one for one in reversed(folders) if one[1] <= _MOST_DEPTH]
 

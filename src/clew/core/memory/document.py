@@ -31,6 +31,7 @@ MOST_CHARACTERS: Final = 200_000
 ARCHIVE: Final = "archive"
 """A folder of this name, anywhere, holds what is kept but is no memory any more."""
 
+_COPY: Final = re.compile(r"(?P<stem>.+)\.conflict-(?P<hash>[0-9a-f]{7,12})(?:-\d+)?(?P<ending>\.[^./]+)?")
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _DATE = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ].*)?")
 _HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
@@ -170,6 +171,13 @@ def tier_of(path: str) -> tuple[str, str] | None:
     if parts[0] == "workspaces" and len(parts) >= 4 and parts[2] in TIERS:
         return TIERS[parts[2]], parts[1]
     return None
+
+
+def document_of(path: str) -> str:
+    """The document that a conflict copy (`NAME.conflict-HASH.md`, made by a sync) belongs to; empty for another file."""
+    folder, _, name = path.rpartition("/")
+    match = _COPY.fullmatch(name)
+    return f"{folder}/{match['stem']}{match['ending'] or ''}".lstrip("/") if match else ""
 
 
 def digest_of(text: str) -> str:
