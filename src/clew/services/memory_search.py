@@ -101,9 +101,20 @@ def _chinese() -> Mapping[str, Sequence[str]]:
     return chinese_terms(load_glossary())
 
 
-def refresh(index: MemoryIndex, documents: Documents, *, seconds: float | None = EMBED_SECONDS) -> Refreshed:
-    """Make the index mirror the documents; new passages get vectors for at most about `seconds`. Raises StoreError."""
-    done = index.refresh(documents.walk(), lambda path: Loaded(documents.read(path)), documents.redact)
+def refresh(
+    index: MemoryIndex,
+    documents: Documents,
+    *,
+    seconds: float | None = EMBED_SECONDS,
+    progress: Callable[[int, int], None] | None = None,
+) -> Refreshed:
+    """Make the index mirror the documents; new passages get vectors for at most about `seconds`. Raises StoreError.
+
+    `progress` is told of documents that were read and of how many there are to read; what it raises ends the work.
+    """
+    done = index.refresh(
+        documents.walk(), lambda path: Loaded(documents.read(path)), documents.redact, progress=progress
+    )
     table = load_table()
     if table is not None and seconds != 0:
         index.embed(table.encode, seconds=seconds)
