@@ -24,14 +24,14 @@ Found = tuple[int, int, str]
 
 # In lower case; each is looked for by itself, which is faster than one expression for all of them.
 CUES = ("pass", "pwd", "pw", "secret", "token", "key", "cred", "auth", "sess", "sid", "csrf", "xsrf", "sig", "cookie",
-        "seed", "_ak", "_sk", "jwt", "_pat", "-pat", " pat:", " pat ", 'pat"', "totp", "mfa", "sas")  # fmt: skip
+        "seed", "_ak", "_sk", "jwt", "_pat", "-pat", " pat:", " pat ", 'pat"', "totp", "psk", "mfa", "sas")  # fmt: skip
 _NAME_SIGNS = string.ascii_letters + string.digits + "_.[]-"
 _NAME_AFTER = re.compile(r"[A-Za-z0-9_-]{0,60}(?:\.[A-Za-z0-9_-]{1,40}){0,4}")
 
 _QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "「": "」", "『": "』", "《": "》", "【": "】"}
 _SIGN = re.compile(
     r"""(?x)
-      (?P<close>\\{0,3}["'`”」\]]|\*\*|%22)? [ \t]{0,20} (?:\)[ \t]?)?
+      (?P<close>\\{0,3}["'`”」]\]?|\]|\*\*|%22)? [ \t]{0,20} (?:\)[ \t]?)?
       (?: (?P<typed>:[ \t]{0,3}[A-Za-z_][\w\[\]|.\ ]{0,40}=[ \t]{0,3}(?=["']))
         | (?P<sign>=>|:=|\?=|=(?!=)|:(?![:/])|：|＝|%3[Dd]|%3[Aa]) \*{0,2} (?P<space>[ \t]{0,40})
         | (?P<comma>(?(close),[ \t]{0,3}(?=b?["'])|(?!)))
@@ -55,7 +55,14 @@ _NEXT_VALUE = re.compile(
           | ["']?[ \t]{0,4}:[ \t]{0,4}\{[^{}\n]{0,120}?"value"[ \t]{0,4}:[ \t]{0,4}(?P<q2>")(?P<v2>[^"\n]{1,4000})
         )"""
 )
-_ELEMENT = re.compile(r"[^<>\n]{0,60}>[ \t]{0,10}(?P<v>[^<>\s]{1,4000})[ \t]{0,10}</")
+_BRACED = re.compile(r"\{(?P<v>[^{}\s$]{6,200})\}")
+_VALUE_BEFORE = re.compile(
+    r"[\"']?[vV]alue[\"']?\s{0,4}[:=]\s{0,4}[\"'](?P<v>[^\"',\n]{4,400})[\"']\s{0,9},?\s{0,40}[\"']?[nN]ame[\"']?\s{0,4}[:=]\s{0,4}"
+    r"[\"']\Z"
+)
+_ELEMENT = re.compile(
+    r"(?:[^<>\n]{0,60}>|[ \t]{0,8}</t[dh]>\s{0,40}<td[^<>\n]{0,60}>)[ \t]{0,10}(?P<v>[^<>\s]{1,4000})[ \t]{0,10}</"
+)
 _INPUT_VALUE = re.compile(r"[ \t]*\r?\n[^\n]{0,200}input_value='(?P<v>[^'\n]{1,400})'")
 _URL_BEFORE = ("?", "&", "#", "/", "%26", "%3F", "%3f")
 _LINE_HEAD = re.compile(r"[ \t>│|+#-]{0,60}(?:\d{1,6}[ \t]{1,4})?[ \t>│|+#$-]{0,8}(?:export |set |ENV |ARG |env )?")
@@ -114,6 +121,10 @@ def _after_name(text: str, start: int, end: int) -> Iterator[Found]:
         # As words of prose these two say little.
         if found is not None and name.lower() in ("pass", "auth") and not strong(text[found[0] : found[1]]):
             found = None
+    if found is None and text[start - 1 : start] in ('"', "'"):
+        before = _VALUE_BEFORE.search(text, max(0, start - 500), start)
+        if before is not None and _counts(before["v"], cue, True):
+            found = before.span("v")
     if found is None and cue is Cue.PASSWORD:
         found = _in_front(text, start)
     if found is not None:
@@ -132,6 +143,9 @@ def _signed(text: str, start: int, sign: re.Match[str], cue: Cue, name: str) -> 
     # `X-Shop-Key`, not the key of a map.
     vendor = name.lower().endswith("key") and len(name) > 6
     loose = bool(sign["comma"] or sign["call"])
+    braced = _BRACED.match(text, place) if cue is Cue.PASSWORD and sign["sign"] == "=" else None
+    if braced is not None and strong(braced["v"]):
+        return braced.span("v")
     quoted = _QUOTED.match(text, place)
     if quoted is not None:
         value = _inside(text, quoted)
@@ -234,7 +248,9 @@ def _beside(text: str, start: int, end: int, cue: Cue) -> tuple[int, int] | None
     )
 
 
-_SPACED = re.compile(r"[\"']?[ \t]{1,40}(?:\|[ \t]*)?(?P<w>[\"'`“「*]{0,3})(?P<v>[^\s\"'`”」<>|，。；]{4,4000})")
+_SPACED = re.compile(
+    r"[\"']?[ \t]{1,40}(?:\.{3,80}[ \t]{1,4})?(?:\|[ \t]*)?(?P<w>[\"'`“「*]{0,3})(?P<v>[^\s\"'`”」<>|，。；]{4,4000})"
+)
 
 
 def _stands_alone(value: str, cue: Cue, text: str, start: int) -> bool:
@@ -254,7 +270,9 @@ def _stands_alone(value: str, cue: Cue, text: str, start: int) -> bool:
         return (
             weak(value, 6) and not re.fullmatch(r"[A-Za-z]+(?:['-][A-Za-z]+)*|[0-9.,]+|[A-Za-z]+[.!?]", value)
         ) or long_phrase(value)
-    return random_like(value) and (cue is Cue.SECRET or not is_uuid(value))
+    if cue is Cue.SECRET and len(value) >= 8 and strong(value) and re.search(r"[!#%^*@+&]", value):
+        return True
+    return random_like(value, 20 if cue is Cue.KEY else 16) and (cue is Cue.SECRET or not is_uuid(value))
 
 
 _PROSE = re.compile(
@@ -333,6 +351,8 @@ def _counts(value: str, cue: Cue, sure: bool, *, strict: bool = False, vendor: b
         return False
     if cue is Cue.PASSWORD:
         return _typed(value, sure)
+    if "/" in value:
+        return False
     if " " in value or (not sure and identifier(value)):
         return False
     digits = any(map(str.isdigit, value))
@@ -359,6 +379,7 @@ _CHINESE = (
     "授权码",
     "提取码",
     "激活码",
+    "解压码",
     "暗号",
     "密匙",
 )
@@ -378,6 +399,9 @@ _SET_AS = re.compile(
 )
 
 
+_CHANGED = re.compile("[」』”`\"' ]{0,3}(?:改为|改成|换成|变成|→|->)[「『“`\"' ]{0,3}(?P<v>[A-Za-z0-9][!-~]{4,200})")
+
+
 def chinese(text: str, places: list[int]) -> Iterator[Found]:
     """Values after a Chinese cue, in the same sentence or alone on the next line."""
     for cue in _CHINESE if any(sign in text for sign in "密令钥凭码号") else ():
@@ -386,6 +410,9 @@ def chinese(text: str, places: list[int]) -> Iterator[Found]:
             value = _after_chinese(text, at + len(cue), typed and cue != "令牌")
             if value is not None:
                 yield *value, "password" if typed else "secret"
+                changed = _CHANGED.match(text, value[1])
+                if changed is not None and weak(changed["v"], 6):
+                    yield *changed.span("v"), "password" if typed else "secret"
     for place in places:
         match = _MIXED.match(text, place)
         value = _after_chinese(text, match.end(), match[0][:1] in "pP") if match else None

@@ -26,7 +26,7 @@ _SUFFIXES = frozenset(
     " uri hook staging eu us io com org net local".split()
 )
 _PASSWORDS = frozenset(
-    "password passwd passwort passphrase passcode pwd pass pw psw passw userpass dbpass dbpassword"
+    "psk password passwd passwort passphrase passcode pwd pass pw psw passw userpass dbpass dbpassword"
     " requirepass masterauth"
     " storepass keypass sshpass smtppass userpassword rootpassword adminpassword mypassword newpassword oldpassword"
     " ftppass mailpass authpassword httppassword bindpw rootpw adminpw secretpassword motdepasse contrasena senha"

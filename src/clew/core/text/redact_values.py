@@ -23,7 +23,7 @@ _HARMLESS = re.compile(
         |params|props|state|std|import\.meta)\.[\w.\[\]"'()?]+
     | .*\b(?:getenv|environ|env\.[A-Z]).*
     | [a-z][a-z0-9+.-]{1,20}://[^:@]*                 # an address without a password
-    | arn:aws.* | op://.* | vault:.* | enc\[.* | !vault.* | alias/.* | projects/.*
+    | aws4-hmac.* | arn:aws.* | op://.* | vault:.* | enc\[.* | !vault.* | alias/.* | projects/.*
     | .+\.(?:key|pem|crt|json|ya?ml|txt|py|go|js|ts|md|html?|toml|ini|cfg|env|rs|java|rb|sh|log|lock|csv|png|svg|zip)
     | v?[0-9]+(?:\.[0-9]+){1,3}(?:[-+.][\w.+-]*)?     # a version, a number, an IP address
     | (?:h1|sha(?:1|256|384|512)|md5)[:-][A-Za-z0-9+/=_-]+   # a digest
