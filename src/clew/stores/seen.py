@@ -22,12 +22,14 @@ FORMAT: Final = 1
 """Number of the file's format, kept in `user_version`."""
 BUSY_SECONDS: Final = 0.4
 """How long to wait for another process."""
+MOST_SHOWN: Final = 50_000
+"""Hints kept on record, of all sessions; the oldest go first."""
 MOST_REJECTS: Final = 2_000
 """Rejections kept; the oldest go first."""
 
 _SCHEMA: Final = """
 create table if not exists shown (session text not null, note text not null, run integer not null, role text not null,
-  primary key (session, note, run)) strict, without rowid;
+  unique (session, note, run)) strict;
 create table if not exists rejected (at integer primary key autoincrement, note text not null, digest text not null,
   said text not null, e5 blob, static blob, unique (note, digest)) strict;
 create index if not exists rejected_note on rejected (note);
@@ -75,7 +77,8 @@ class Seen:
             connection.executemany(
                 "insert or ignore into shown values (?, ?, ?, ?)", [(session, id_, run, role) for id_ in granted]
             )
-            connection.execute("delete from shown where session = ? and run < ?", (session, run - 3 * WINDOW))
+            # By age, not by run: another process of this session may be far behind.
+            connection.execute("delete from shown where rowid <= (select max(rowid) from shown) - ?", (MOST_SHOWN,))
         return granted
 
     def shown(self, session: str) -> tuple[Shown, ...]:
