@@ -61,7 +61,8 @@ _ASKS_WHEN = re.compile(
 )
 _TELLS_WHEN = re.compile(
     r"\b(?:yesterday|today|tonight|tomorrow|ago|last|next|this (?:week|month|year|morning|summer|winter|spring)"
-    r"|recently|lately|since|just|the other day|(?:mon|tues|wednes|thurs|fri|satur|sun)day|weekend|weeks?|months?|days|years?|january|february"
+    r"|recently|lately|since|just|the other day"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|weekend|weeks?|months?|days|years?|january|february"
     r"|march|april|june|july|august|september|october|november|december|(?:19|20)\d\d|\d+(?:st|nd|rd|th))\b"
     r"|\b\d\d?:\d\d\b|昨天|今天|明天|前天|上周|下周|上个?月|去年|今年|最近|之前|周末|\d[年月日号]|星期"
 )
@@ -142,7 +143,8 @@ def _parts(lower: str) -> Iterator[tuple[int | None, int | None, int | None]]:
     for match in _ENGLISH.finditer(lower):
         day = match["before"] or match["after"]
         bare = not day and not match["year"]
-        if match["month"] in ("may", "march", "mar") and bare and not _MAY_IS_A_MONTH.search(lower[: match.start("month")]):
+        also_a_word = match["month"] in ("may", "march", "mar")
+        if also_a_word and bare and not _MAY_IS_A_MONTH.search(lower[: match.start("month")]):
             continue
         said_year = said_year or match["year"] is not None
         yield (int(match["year"]) if match["year"] else None), _MONTHS[match["month"][:3]], int(day) if day else None
