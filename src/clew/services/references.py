@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from clew.adapters.git import Git, NoRepository
 from clew.adapters.regular import read_regular, size_words
 from clew.adapters.sources.files import WorkTree
 from clew.adapters.sources.git_state import DIFF, STATUS, GitState
 from clew.core.context.fragment import Exchange
+from clew.core.memory.document import tier_of
 from clew.core.text.content import decode
 from clew.core.text.printable import printable
 from clew.core.text.redact import is_secret_path, redact
 from clew.errors import NotFound, Refused, UsageError
 from clew.services.context import Place
 
+if TYPE_CHECKING:
+    from clew.services.memory import Memory
+
 MOST_BYTES = 16 << 20
 """A longer file is not opened."""
-FORMS = ("path", "path:line", "path:10-42", "exchange:3", STATUS, "a commit's hash")
+FORMS = ("path", "path:line", "path:10-42", "clew://memory/ID", "exchange:3", STATUS, "a commit's hash")
 """What a reference may look like."""
 GIT_REFERENCES = ("git:branch", STATUS, "git:last-commit", "git:commits")
 _RANGE = re.compile(r"(?P<path>.+?):(?P<first>\d+)(?:-(?P<last>\d+))?(?::\d+)?", re.DOTALL)
+MEMORY = "clew://memory/"
+_MADE = re.compile(r"mem_[0-9a-f]{12}(?:#.*)?")
 _HASH = re.compile(r"[0-9a-fA-F]{4,40}")
 
 
@@ -36,7 +44,7 @@ class Opened:
     ref: str
     """The reference in its plain form."""
     kind: str
-    """`file`, `exchange`, `git` or `commit`."""
+    """`file`, `memory`, `exchange`, `git` or `commit`."""
     text: str
     """Without a trailing line break."""
     first: int = 0
@@ -44,11 +52,17 @@ class Opened:
     lines: int = 0
     """Lines of the whole file."""
     redacted: int = 0
-    """Secrets that were taken out."""
+    """Secrets that were taken out; of a document of memory 1, however many there were."""
+    path: str = ""
+    """The file of a document of memory, in full."""
+    stale: str = ""
+    """Why a document of memory does not hold any more; empty while it does."""
 
 
-def open_reference(ref: str, place: Place, exchanges: Sequence[Exchange]) -> Opened:
-    """The text behind a reference. `exchanges` are those of the workspace.
+def open_reference(
+    ref: str, place: Place, exchanges: Sequence[Exchange], memory: Callable[[], Memory] | None = None
+) -> Opened:
+    """The text behind a reference. `exchanges` are those of the workspace, `memory` opens its memory.
 
     Raises NotFound with near names, Refused (outside of the workspace, not a file, binary), UsageError (no reference).
     """
@@ -59,6 +73,8 @@ def open_reference(ref: str, place: Place, exchanges: Sequence[Exchange]) -> Ope
         return _exchange(ref, exchanges)
     if ref.startswith("git:"):
         return _git(ref, place.git)
+    if memory is not None and (ref.startswith(MEMORY) or _MADE.fullmatch(ref)):
+        return _document(ref, memory())
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", ref):
         raise UsageError(f"`{printable(ref, 200)}` is a URL, and Clew fetches nothing", hint="open it in a browser")
     # A file may be named `notes:7`: what is there as it stands goes first.
@@ -72,6 +88,10 @@ def open_reference(ref: str, place: Place, exchanges: Sequence[Exchange]) -> Ope
             return _file(match["path"], path, place, first, int(match["last"] or first))
     if isinstance(place.git, Git) and _HASH.fullmatch(ref) and (commit := place.git.resolve(ref)):
         return _commit(commit, place.git)
+    if memory is not None and tier_of(ref.partition("#")[0]) is not None:
+        # A document without an id is cited by its path below the memory root.
+        with contextlib.suppress(NotFound):
+            return _document(ref, memory())
     if os.path.isabs(ref) or ref.split("/")[0] in ("..", "~"):
         raise _outside(ref, place)
     raise _nothing(match["path"] if (match := _RANGE.fullmatch(ref)) else ref, place)
@@ -120,6 +140,23 @@ def _file(name: str, path: Path, place: Place, first: int, last: int | None) -> 
 def _outside(name: str, place: Place) -> Refused:
     root = printable(str(place.workspace.root))
     return Refused(f"`{printable(name, 200)}` lies outside of the workspace", hint=f"the workspace is {root}")
+
+
+def _document(ref: str, memory: Memory) -> Opened:
+    found = memory.open(ref)
+    document = found.document
+    whole = (found.first, found.last) == (1, found.lines)
+    lines = "" if whole else f"#L{found.first}" + ("" if found.first == found.last else f"-{found.last}")
+    return Opened(
+        ref=f"{document.ref or document.path}{lines}",
+        kind="memory",
+        text=found.text,
+        first=found.first,
+        lines=found.lines,
+        redacted=int(found.redacted),
+        path=str(memory.documents.root / document.path),
+        stale=found.stale,
+    )
 
 
 def _exchange(ref: str, exchanges: Sequence[Exchange]) -> Opened:

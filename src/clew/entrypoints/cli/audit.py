@@ -14,8 +14,7 @@ import click
 from clew.app import App
 from clew.core.memory.audit import KINDS, Choice, Entry, moment, names
 from clew.core.text.printable import printable
-from clew.entrypoints.cli.prose import width
-from clew.entrypoints.cli.style import apply_color, aside, padded, pale
+from clew.entrypoints.cli.style import apply_color, aside, cut, padded, pale
 from clew.entrypoints.cli.texts import say
 from clew.errors import UsageError
 from clew.stores.audit import Audit, Reading, now
@@ -101,19 +100,10 @@ def _line(entry: Entry, columns: int, everything: bool) -> str:
     first = printable(about[0].removeprefix("clew://memory/")) if about else "-"
     more = f" +{len(about) - 1}" if len(about) > 1 else ""
     room = columns - len(time) - 9 - _REFS - 3
-    subject = padded(_cut(first, _REFS - len(more) if columns else 0) + more, _REFS)
+    subject = padded(cut(first, _REFS - len(more) if columns else 0) + more, _REFS)
     reason = printable(f"{entry.workspace}: {entry.reason}" if everything and entry.workspace else entry.reason)
     kind = click.style(f"{printable(entry.kind, 9):<9}", fg=_COLORS.get(entry.kind))
-    return f"{pale(time)} {kind} {subject} {_cut(reason, room if columns else 0)}".rstrip()
-
-
-def _cut(text: str, columns: int) -> str:
-    """The beginning of a text that fits, with an ellipsis where something is cut; all of it for no columns."""
-    if not columns or width(text) <= columns:
-        return text
-    while text and width(text) > columns - 1:
-        text = text[:-1]
-    return text + "…"
+    return f"{pale(time)} {kind} {subject} {cut(reason, room if columns else 0)}".rstrip()
 
 
 def _tell(app: App, reading: Reading, count: int, limit: int, chosen: bool) -> None:

@@ -15,11 +15,12 @@ from clew.entrypoints.cli.sync_zh import SYNC_HELP
 
 HEADINGS = {"Options": "选项", "Commands": "命令", "Arguments": "参数"}
 EXTRAS = (
-    ("[default: the cache]", "[默认：缓存目录]"), ("[default: ", "[默认："), ("[env: ", "[环境变量："),
+    ("[default: the cache]", "[默认：缓存目录]"), ("[default: this folder]", "[默认：当前目录]"), ("[default: ", "[默认："), ("[env: ", "[环境变量："),
     ("; required]", "；必填]"), ("[required]", "[必填]"), ("Usage: ", "用法："),
 )  # fmt: skip
 """What click, or a help text of ours, puts behind the words of an option."""
 HELP: dict[str, str] = {
+    **MCP_HELP,
     **NOTES_HELP,
     **SYNC_HELP,
     "Context that does not rot: decides what a model reads, and says why.": "不会腐坏的上下文：决定模型读什么，并说明理由。",
@@ -49,8 +50,8 @@ HELP: dict[str, str] = {
     "Do not ask.": "不再询问。",
     "Delete exchanges for good: their text is overwritten on disk.": "彻底删除问答：磁盘上的文本会被覆盖。",
     "Print one exchange: question, answer, and what the answer stood on.": "输出一条问答：问题、回答及其依据。",
-    "Show what a reference points to: a file, some of its lines, an exchange, a commit, the state of git.": "显示引用所指：文件、其中若干行、问答、提交或 git 状态。",
-    "Paths are those of the workspace, as Clew cites them. What a model would not be shown, secrets above all, is not shown here either. On a terminal lines are numbered; in a pipe they come as they are.": "路径以工作区为准，与 Clew 的引用一致。不会给模型看的内容（尤其是机密）这里也不显示。终端上带行号；管道中原样输出。",
+    "Show what a reference points to: a file, a note, some of its lines, an exchange, a commit, git's state.": "显示引用所指：文件、笔记、其中若干行、问答、提交或 git 状态。",
+    "Paths are those of the workspace, as Clew cites them. What a model would not be shown, secrets above all, is not shown here either. On a terminal lines are numbered; in a pipe they come as they are. A note that does not hold any more says so, and what takes its place.": "路径以工作区为准，与 Clew 的引用一致。不会给模型看的内容（尤其是机密）这里也不显示。终端上带行号；管道中原样输出。已不再有效的笔记会说明这一点以及由什么取代。",
     "List the models that are usable here, and why others are not.": "列出此处可用的模型，以及其他模型为何不可用。",
     "Nothing is asked over the network but an Ollama server, at the address that is configured for it.": "除按配置地址询问 Ollama 服务外，不访问网络。",
     "Show each setting and where its value comes from.": "显示每个设置及其来源。",

@@ -23,6 +23,7 @@ COMMANDS = {
     "open": ("clew.entrypoints.cli.open", "open_", "Show what a reference points to."),
     "note": ("clew.entrypoints.cli.note", "note", "Keep a note."),
     "log": ("clew.entrypoints.cli.log", "log", "Add an entry to today's log."),
+    "memory": ("clew.entrypoints.cli.memory", "memory", "List, search, edit and check what is remembered."),
     "models": (
         "clew.entrypoints.cli.models",
         "models",
@@ -34,6 +35,7 @@ COMMANDS = {
     "watch": ("clew.entrypoints.cli.index", "watch", "Keep the index fresh while files change."),
     "eval": ("clew.entrypoints.cli.eval", "eval_", "Measure on labelled files."),
     "audit": ("clew.entrypoints.cli.audit", "audit", "Show what memory did and did not do, and why."),
+    "mcp": ("clew.entrypoints.cli.mcp", "mcp", "Serve memory to agents over MCP."),
     "sync": ("clew.entrypoints.cli.sync", "sync", "Exchange memory with its remote."),
     "doctor": ("clew.entrypoints.cli.doctor", "doctor", "Try the real thing end to end, and say what works."),
     "completion": ("clew.entrypoints.cli.completion", "completion", "Print the completion script for a shell."),

@@ -10,6 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from clew.app import App
+from clew.entrypoints.cli.remembering import complete_reference, stale_words
 from clew.entrypoints.cli.style import apply_color, aside, data, harmless, pale
 from clew.entrypoints.cli.texts import say
 from clew.entrypoints.cli.wording import translated
@@ -17,6 +18,8 @@ from clew.services.references import GIT_REFERENCES, Opened, open_reference
 
 
 def _complete(_ctx: click.Context, _parameter: click.Parameter, start: str) -> list[CompletionItem]:
+    if start.startswith(("mem_", "clew:")):
+        return complete_reference(_ctx, _parameter, start)
     if not start.startswith("git:"):
         return [
             CompletionItem(start, type="file"),
@@ -30,6 +33,7 @@ def _complete(_ctx: click.Context, _parameter: click.Parameter, start: str) -> l
     epilog="""\b
 Examples:
   clew open src/app.py:10-42
+  clew open clew://memory/mem_3f2a90c1d4e7#L12-20
   clew open exchange:3
   clew open git:last-commit
   clew open 3f2a91c""",
@@ -37,10 +41,11 @@ Examples:
 @click.argument("ref", shell_complete=_complete)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 def open_(ref: str, as_json: bool) -> None:
-    """Show what a reference points to: a file, some of its lines, an exchange, a commit, the state of git.
+    """Show what a reference points to: a file, a note, some of its lines, an exchange, a commit, git's state.
 
     Paths are those of the workspace, as Clew cites them. What a model would not be shown, secrets above all, is not
-    shown here either. On a terminal lines are numbered; in a pipe they come as they are.
+    shown here either. On a terminal lines are numbered; in a pipe they come as they are. A note that does not hold any
+    more says so, and what takes its place.
     """
     app = App.here()
     apply_color(app)
@@ -50,9 +55,13 @@ def open_(ref: str, as_json: bool) -> None:
             exchanges = store.list(app.workspace.id)
             for notice in store.notices:
                 aside(say("note", app.language) + translated(notice, app.language))
-    opened = open_reference(ref, app.place, exchanges)
+    opened = open_reference(ref, app.place, exchanges, app.memory)
     if opened.redacted:
-        aside(say("note", app.language) + say("open.redacted", app.language, opened.redacted))
+        known = opened.kind != "memory"
+        told = say("open.redacted", app.language, opened.redacted) if known else say("memory.redacted", app.language)
+        aside(say("note", app.language) + told)
+    if opened.stale:
+        aside(say("note", app.language) + say("memory.stale", app.language, stale_words(opened.stale, app.language)))
     if as_json:
         click.echo(json.dumps(asdict(opened), ensure_ascii=False))
     elif opened.first and sys.stdout.isatty():

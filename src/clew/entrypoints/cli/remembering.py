@@ -114,3 +114,12 @@ def complete_reference(_ctx: click.Context, _parameter: click.Parameter, start: 
 def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """`--json`."""
     return click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")(command)
+
+
+def stale_words(stale: str, language: str) -> str:
+    """Why a document does not hold any more, with the reference of what takes its place."""
+    newer = stale.removeprefix("superseded by ")
+    if newer == stale:
+        return translated(stale, language)
+    refs = ", ".join(f"clew://memory/{printable(one)}" for one in newer.split(", "))
+    return say("memory.superseded", language, refs)

@@ -69,6 +69,15 @@ def padded(text: str, columns: int) -> str:
     return text + " " * max(columns - width(text), 0)
 
 
+def cut(text: str, columns: int) -> str:
+    """The beginning of a text that fits, with an ellipsis where something is cut; all of it for no columns."""
+    if not columns or width(text) <= columns:
+        return text
+    while text and width(text) > columns - 1:
+        text = text[:-1]
+    return text + "…"
+
+
 def aside(text: str) -> None:
     """Print to stderr what is not the answer. Where nobody can take it, the answer is not held up."""
     with contextlib.suppress(OSError):

@@ -1,0 +1,156 @@
+"""How `clew memory` lays out documents, hits, findings and imported files."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import date
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from clew.app import App
+from clew.core.memory.document import Document
+from clew.core.text.printable import printable
+from clew.entrypoints.cli.remembering import stale_words
+from clew.entrypoints.cli.style import aside, cut, harmless, padded, pale
+from clew.entrypoints.cli.texts import say
+from clew.entrypoints.cli.wording import translated
+
+if TYPE_CHECKING:
+    from clew.core.memory.check import Finding
+    from clew.services.memory import Memory
+    from clew.services.memory_search import Found
+    from clew.stores.documents import Receipt
+    from clew.stores.importing import Plan
+
+_ID = 16
+"""Columns of an id that Clew made."""
+_KIND = 10
+
+
+def show_list(app: App, memory: Memory, documents: Sequence[Document], as_json: bool, *, everything: bool) -> None:
+    """Documents, one a line, newest first; those of the user stand above those of a workspace."""
+    today = memory.clock().date()
+    rows = sorted(documents, key=_age, reverse=True)
+    rows.sort(key=lambda one: one.workspace)
+    if as_json:
+        click.echo(json.dumps([_row(one, memory, today) for one in rows], ensure_ascii=False))
+        return
+    columns = max(shutil.get_terminal_size().columns, 60) if sys.stdout.isatty() else 0
+    for workspace, group in groupby(rows, key=lambda one: one.workspace):
+        if everything:
+            click.echo(pale(printable(workspace) or say("memory.yours", app.language)))
+        for one in group:
+            click.echo(_line(one, columns, today, app.language))
+
+
+def _age(one: Document) -> tuple[str, str]:
+    changed = one.updated or one.created
+    return (changed.isoformat() if changed else "", one.path)
+
+
+def _line(one: Document, columns: int, today: date, language: str) -> str:
+    changed = _age(one)[0] or "-"
+    kind = one.tier if one.tier in ("log", "reflection", "handoff") else one.type
+    branch = f" @{printable(one.branch)}" if one.branch else ""
+    stale = one.stale(today)
+    mark = f" ({stale_words(stale, language)})" if stale else ""
+    told = one.hint_description.rstrip(".。") != one.hint_name and one.hint_description
+    about = f" - {told}" if told else ""
+    head = f"{padded(printable(one.id or one.path), _ID)}  {padded(kind, _KIND)}  {changed:<10}  "
+    # What a hint shows is one clean line already.
+    room = columns - _ID - _KIND - 16 if columns else 0
+    return (pale(head) + cut(f"{one.hint_name}{branch}{mark}{about}", room)).rstrip()
+
+
+def _row(one: Document, memory: Memory, today: date) -> dict[str, Any]:
+    names = (
+        "id", "ref", "tier", "workspace", "name", "description", "type", "scope", "branch", "status", "tags",
+        "when", "supersedes", "superseded_by", "readable",
+    )  # fmt: skip
+    row = {name: getattr(one, name) for name in names}
+    days = {name: _iso(getattr(one, name)) for name in ("created", "updated", "expires")}
+    return row | days | {"path": str(memory.documents.root / one.path), "stale": one.stale(today)}
+
+
+def _iso(given: date | None) -> str:
+    return given.isoformat() if given else ""
+
+
+def show_found(app: App, found: Found, as_json: bool) -> None:
+    """Hits with their references and texts, best first; a miss says what was searched."""
+    searched, language = found.searched, app.language
+    if as_json:
+        row = {"hits": [asdict(one) for one in found.hits], "left_out": found.left_out, "searched": asdict(searched)}
+        click.echo(json.dumps(row, ensure_ascii=False))
+        return
+    for number, hit in enumerate(found.hits):
+        if number:
+            click.echo()
+        facts = [printable(hit.name), hit.at[:10], printable(hit.heading) if hit.heading != hit.name else ""]
+        stale = click.style(f" ({stale_words(hit.stale, language)})", fg="yellow") if hit.stale else ""
+        click.echo(
+            click.style(printable(hit.reference), bold=True) + pale("  " + " · ".join(filter(None, facts))) + stale
+        )
+        for line in harmless(hit.snippet).splitlines():
+            click.echo(f"  {line}".rstrip())
+    if found.miss:
+        words = ", ".join(printable(word) for word in searched.words) or "-"
+        aside(say("memory.miss", language, words, searched.documents, searched.passages, searched.scope))
+    if found.left_out:
+        aside(say("memory.left-out", language, found.left_out))
+
+
+def show_findings(app: App, root: Path, findings: Sequence[Finding], mended: Sequence[Receipt]) -> None:
+    """What is wrong, as `path:line: what`, each with what to do below it."""
+    language = app.language
+    for one in mended:
+        aside(say("memory.mended", language, printable(one.path)))
+    for one in findings:
+        click.echo(f"{click.style(f'{printable(one.path)}:{one.line}', bold=True)}: {translated(one.what, language)}")
+        if one.hint:
+            click.echo(pale(f"    {translated(one.hint, language)}"))
+    if findings:
+        aside(say("memory.findings", language, len(findings), printable(str(root))))
+    else:
+        aside(say("memory.sound", language, printable(str(root))))
+
+
+def show_steps(app: App, memory: Memory, plan: Plan, written: Mapping[str, Receipt], as_json: bool) -> None:
+    """What became, or would become, of each file of a folder."""
+    language = app.language
+    rows = [
+        {
+            "file": step.file, "action": step.action, "name": step.name, "reason": step.reason,
+            "redacted": step.redacted, "path": _place(memory, written.get(step.file), step.path),
+            "written": step.file in written and written[step.file].written,
+        }
+        for step in plan.steps
+    ]  # fmt: skip
+    if as_json:
+        click.echo(json.dumps({"folder": str(plan.folder), "files": rows}, ensure_ascii=False))
+    for row in rows if not as_json else ():
+        if row["action"] != "same":
+            action = padded(say(_ACTIONS[str(row["action"])], language), 10)
+            told = translated(str(row["reason"]), language) or str(row["path"])
+            click.echo(f"{action}  {printable(str(row['file']))}" + (f"  {pale(printable(told))}" if told else ""))
+    counts = [plan.count(action) for action in ("new", "changed", "same", "edited", "left out")]
+    aside(say("memory.imported" if written or not any(counts[:2]) else "memory.would", language, *counts))
+    if any(step.redacted for step in plan.steps):
+        aside(say("note", language) + say("note.redacted", language))
+
+
+_ACTIONS = {
+    "new": "memory.new", "changed": "memory.changed", "edited": "memory.edited", "left out": "memory.skipped",
+}  # fmt: skip
+
+
+def _place(memory: Memory, receipt: Receipt | None, path: str) -> str:
+    known = receipt.path if receipt else path
+    return str(memory.documents.root / known) if known else ""
