@@ -34,8 +34,8 @@ NOTES = (
         ("about to add an index to a big table", "给大表加索引，发布卡住"),
     ),
     Note(
-        "mem_old", "Indexes are made by the ORM", "Let the ORM make the index in the release", "", "decision", "project",
-        "harbour", ("harbour", "postgres"), ("add an index to a big table",), "active", "mem_index",
+        "mem_old", "Indexes are made by the ORM", "Let the ORM make the index in the release", "", "decision",
+        "project", "harbour", ("harbour", "postgres"), ("add an index to a big table",), "active", "mem_index",
     ),
     Note(
         "mem_temp", "Temporary index server", "Index builds run on the spare server until May", "", "reference",

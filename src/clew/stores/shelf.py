@@ -25,6 +25,9 @@ from clew.errors import StoreError
 
 FORMAT: Final = 2
 """Number of both files' format; what has another one is not read."""
+SHELF: Final = "shelf"
+VECTORS: Final = "e5.vectors"
+"""Names of the two files in their folder."""
 _MAGIC: Final = b"clewshelf"
 _ALIGN: Final = 64
 _DIGEST: Final = 16

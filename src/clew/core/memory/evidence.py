@@ -35,6 +35,7 @@ NUMBERS: Final = (
 
 _K1, _B = 1.2, 0.6
 _BLOCK = 1024
+_NEAR = 500
 _MOST_CONCEPTS = 48
 _THESAURUS = 0.5
 _QUESTION: Final = re.compile(
@@ -147,6 +148,19 @@ def _cosines(rows: NDArray[np.int8], vector: Floats) -> Floats:
     return out
 
 
+def _near(
+    meaning: Floats, words: Mapping[str, NDArray[Any] | float], live: NDArray[np.bool_]
+) -> NDArray[np.bool_] | None:
+    """Which notes of a large shelf are worth a look at their bodies; None on a small one: all."""
+    if len(live) <= 2 * _NEAR:
+        return None
+    near = np.zeros(len(live), np.bool_)
+    said = np.asarray(words["bm25_text"], np.float32) + np.asarray(words["bm25_when"], np.float32)
+    for values in (meaning, said):
+        near[np.argpartition(np.where(live, values, -np.inf), -_NEAR)[-_NEAR:]] = True
+    return near
+
+
 def _lead(values: Floats, live: NDArray[np.bool_]) -> Floats:
     """How far each value lies above the fourth best of those that may be mentioned."""
     pool = values[live]
@@ -208,8 +222,10 @@ def evidence(
     size = len(shelf)
     vectors = shelf.engines[engine]
     head, _ = _best(size, _cosines(vectors.head, vector), vectors.head_owner)
-    chunk, _ = _best(size, _cosines(vectors.chunk, vector), vectors.chunk_owner)
     when, second = _best(size, _cosines(vectors.when, vector), vectors.when_owner)
+    near = _near(np.maximum(head, when), words, live)
+    rows = np.flatnonzero(near[vectors.chunk_owner]) if near is not None else slice(None)
+    chunk, _ = _best(size, _cosines(vectors.chunk[rows], vector), vectors.chunk_owner[rows])
     top = np.maximum(np.maximum(head, chunk), when)
     sure = live & vectors.have
     lead_top = _lead(top, sure)
