@@ -170,6 +170,12 @@ TEXTS: dict[str, tuple[str, str]] = {
     "eval.evidence": ("evidence", "证据"),
     "eval.left": ("still there", "仍然留下"),
     "eval.removed": ("removed", "已隐去"),
+    # -- mcp
+    "mcp.serving": ("{} · token in {}", "{} · 令牌在 {}"),
+    "mcp.waiting": (
+        "waiting for a client on stdin; agents start this command themselves",
+        "正在 stdin 上等待客户端；此命令由智能体自行启动",
+    ),
     # -- progress
     "progress.indexing": ("indexing {} of {} files", "正在索引 {} / {} 个文件"),
 }

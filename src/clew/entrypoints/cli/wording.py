@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from functools import cache
 
 from clew.entrypoints.cli.facts_zh import FACTS
+from clew.entrypoints.cli.mcp_zh import MCP
 from clew.entrypoints.cli.memory_zh import MEMORY
 from clew.entrypoints.cli.notes_zh import NOTES
 from clew.entrypoints.cli.sync_zh import SYNC
 
 CHINESE: dict[str, str] = (
     FACTS
+    | MCP
     | MEMORY
     | NOTES
     | SYNC

@@ -1,0 +1,260 @@
+"""One client, from its `initialize` to its end, whatever carries the messages."""
+
+from __future__ import annotations
+
+import itertools
+import queue
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+from clew._version import __version__
+from clew.entrypoints.mcp.tools import INSTRUCTIONS, TOOLS, listed
+from clew.entrypoints.mcp.wire import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    VERSIONS,
+    Gone,
+    Malformed,
+    Message,
+    Notification,
+    Request,
+    Response,
+    Send,
+    failure,
+    notification,
+    request,
+    success,
+)
+
+ROOTS_SECONDS: Final = 3.0
+"""What a client may take to name its folders; then the folder of the server counts."""
+_LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+
+
+class Cancelled(Exception):
+    """The client does not want the answer any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a tool answers."""
+
+    text: str
+    facts: Mapping[str, Any]
+    failed: bool = False
+    notices: tuple[str, ...] = ()
+    """What went wrong beside the work."""
+
+    @property
+    def result(self) -> Message:
+        """As `tools/call` has it."""
+        content = [{"type": "text", "text": self.text}]
+        if self.failed:
+            return {"content": content, "isError": True}
+        return {"content": content, "structuredContent": dict(self.facts), "isError": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Roots:
+    """Folders that the client works in."""
+
+    uris: tuple[str, ...]
+    asked: bool
+    """Whether the client can be asked at all."""
+    answered: bool = True
+
+
+@dataclass(slots=True)
+class Call:
+    """One `tools/call` on its way."""
+
+    request: Request
+    session: Session
+    stopped: threading.Event = field(default_factory=threading.Event)
+    _progress: float = 0
+
+    def progress(self, send: Send, done: int, total: int, message: str) -> None:
+        """Tell how far it is, where the client asked for that. Raises Cancelled, Gone."""
+        self.heed()
+        meta = self.request.params.get("_meta")
+        token = meta.get("progressToken") if isinstance(meta, Mapping) else None
+        # Each has to be more than the one before.
+        if isinstance(token, str | int) and done > self._progress:
+            self._progress = done
+            told = {"progressToken": token, "progress": done, "total": total, "message": message}
+            send(notification("notifications/progress", told))
+
+    def heed(self) -> None:
+        """Raises Cancelled once the client has cancelled or gone."""
+        if self.stopped.is_set():
+            raise Cancelled
+
+
+class Desk(Protocol):
+    """Does what tools promise."""
+
+    def serve(self, name: str, arguments: Mapping[str, Any], call: Call, send: Send) -> Reply:
+        """The answer of one tool; what it cannot do is an answer as well. Raises Cancelled, Gone."""
+        ...
+
+
+class Session:
+    """What one client said about itself, and its calls on their way. Used by several threads."""
+
+    def __init__(self, desk: Desk, name: str = "") -> None:
+        self.desk = desk
+        self.name = name
+        """Stands in the audit trail."""
+        self.version = ""
+        """The revision of the protocol that was agreed on; empty before `initialize`."""
+        self.client = ""
+        self._has_roots = False
+        self._roots: Roots | None = None
+        self._roots_lock = threading.Lock()
+        self._level = _LEVELS.index("warning")
+        self._calls: dict[str | int, Call] = {}
+        self._idle = threading.Condition()
+        self._asked: dict[str | int, queue.SimpleQueue[Response]] = {}
+        self._numbers = itertools.count(1)
+
+    # ------------------------------------------------------------------ what comes in
+
+    def notice(self, message: Notification | Response) -> None:
+        """Take what wants no answer."""
+        if isinstance(message, Response):
+            if waiting := self._asked.get(message.ident):
+                waiting.put(message)
+        elif message.method == "notifications/roots/list_changed":
+            self._roots = None
+        elif message.method == "notifications/cancelled":
+            ident = message.params.get("requestId")
+            call = self._calls.get(ident) if isinstance(ident, str | int) else None
+            if call is not None:
+                call.stopped.set()
+
+    def answer(self, message: Request) -> Message:
+        """The answer to everything but a call of a tool. Raises Malformed."""
+        match message.method:
+            case "initialize":
+                return success(message.ident, self._initialized(message))
+            case "ping":
+                return success(message.ident, {})
+            case "tools/list":
+                self._demand_begun(message)
+                return success(message.ident, {"tools": listed()})
+            case "logging/setLevel":
+                self._demand_begun(message)
+                level = message.params.get("level")
+                if level not in _LEVELS:
+                    raise Malformed(INVALID_PARAMS, f"`level` is one of {', '.join(_LEVELS)}", message.ident)
+                self._level = _LEVELS.index(level)
+                return success(message.ident, {})
+            case _:
+                raise Malformed(METHOD_NOT_FOUND, f"there is no method `{message.method[:100]}`", message.ident)
+
+    def begin(self, message: Request) -> Call:
+        """A call of a tool, from now on known to cancellations. Raises Malformed."""
+        self._demand_begun(message)
+        name, arguments = message.params.get("name"), message.params.get("arguments", {})
+        if not isinstance(name, str) or name not in TOOLS:
+            shown = str(name)[:100]
+            raise Malformed(INVALID_PARAMS, f"Unknown tool: {shown}. There are: {', '.join(TOOLS)}", message.ident)
+        if arguments is not None and not isinstance(arguments, dict):
+            raise Malformed(INVALID_PARAMS, "`arguments` is an object", message.ident)
+        if message.ident in self._calls:
+            raise Malformed(INVALID_REQUEST, "that `id` is in use", message.ident)
+        call = Call(message, self)
+        with self._idle:
+            self._calls[message.ident] = call
+        return call
+
+    def carry_out(self, call: Call, send: Send) -> None:
+        """Do what was called and send the answer; nothing where the client cancelled. Raises Gone."""
+        ident, params = call.request.ident, call.request.params
+        try:
+            call.heed()
+            reply = self.desk.serve(params["name"], params.get("arguments") or {}, call, send)
+            call.heed()
+        except Cancelled:
+            return
+        except Gone:
+            raise
+        except Exception as error:  # one call may not end the others
+            send(failure(ident, INTERNAL_ERROR, f"unexpected {type(error).__name__}: {error}"))
+            return
+        finally:
+            self._forget(ident)
+        for text in reply.notices:
+            self._log(send, text)
+        send(success(ident, reply.result))
+
+    def wait(self, seconds: float) -> None:
+        """Let the calls on their way end, for so long at most."""
+        with self._idle:
+            self._idle.wait_for(lambda: not self._calls, seconds)
+
+    def stop(self) -> None:
+        """Let calls that only read end early. Those that write end by themselves, with what they write."""
+        for call in list(self._calls.values()):
+            call.stopped.set()
+
+    # ------------------------------------------------------------------ what goes out
+
+    def roots(self, call: Call, send: Send) -> Roots:
+        """The folders that the client works in, asked for once and after each change. Raises Gone, Cancelled."""
+        if not self._has_roots:
+            return Roots((), asked=False)
+        with self._roots_lock:
+            if self._roots is not None:
+                return self._roots
+            ident = f"roots-{next(self._numbers)}"
+            waiting = self._asked[ident] = queue.SimpleQueue()
+            try:
+                send(request(ident, "roots/list"))
+                found = waiting.get(timeout=ROOTS_SECONDS)
+            except queue.Empty:
+                # Asked again at the next call: the client may have been busy.
+                return Roots((), asked=True, answered=False)
+            finally:
+                del self._asked[ident]
+            listed_roots = (found.result or {}).get("roots")
+            rows = listed_roots if isinstance(listed_roots, list) else []
+            uris = (row.get("uri") for row in rows if isinstance(row, dict))
+            self._roots = Roots(tuple(uri for uri in uris if isinstance(uri, str)), asked=True)
+            return self._roots
+
+    def _log(self, send: Send, text: str) -> None:
+        if self._level <= _LEVELS.index("warning"):
+            send(notification("notifications/message", {"level": "warning", "logger": "clew", "data": text}))
+
+    # ------------------------------------------------------------------ inside
+
+    def _initialized(self, message: Request) -> Message:
+        wanted, capabilities = message.params.get("protocolVersion"), message.params.get("capabilities")
+        if not isinstance(wanted, str):
+            raise Malformed(INVALID_PARAMS, "`protocolVersion` is missing", message.ident)
+        self.version = wanted if wanted in VERSIONS else VERSIONS[0]
+        self._has_roots = isinstance(capabilities, dict) and isinstance(capabilities.get("roots"), dict)
+        self._roots = None
+        client = message.params.get("clientInfo")
+        if isinstance(client, dict):
+            self.client = str(client.get("name", ""))[:60]
+        return {
+            "protocolVersion": self.version,
+            "capabilities": {"tools": {"listChanged": False}, "logging": {}},
+            "serverInfo": {"name": "clew", "title": "Clew memory", "version": __version__},
+            "instructions": INSTRUCTIONS,
+        }
+
+    def _forget(self, ident: str | int) -> None:
+        with self._idle:
+            self._calls.pop(ident, None)
+            self._idle.notify_all()
+
+    def _demand_begun(self, message: Request) -> None:
+        if not self.version:
+            raise Malformed(INVALID_REQUEST, "`initialize` comes first", message.ident)
