@@ -231,8 +231,9 @@ _TEXTS = st.lists(
 def test_redacting_twice_is_redacting_once(pieces: list[str]) -> None:
     text = "".join(pieces)
     for strict in (False, True):
-        once = redact(text, strict=strict)
-        assert redact(once.text, strict=strict).text == once.text
+        for key in (b"", KEY):
+            once = redact(text, key, strict=strict)
+            assert redact(once.text, key, strict=strict).text == once.text
         assert not re.search(r"\[REDACTED:[a-z-]*\[", once.text)
 
 

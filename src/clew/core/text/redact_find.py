@@ -166,8 +166,9 @@ def _broken(view: View, runs_: list[tuple[int, int]]) -> Iterator[Span]:
 def _merged(text: str, found: Iterable[Span]) -> list[Span]:
     """The spans in order; those that overlap become one, under the kind of the most telling."""
     merged: list[Span] = []
+    done = [match.span() for match in _DONE.finditer(text)] if "[REDACTED" in text else []
     for span in sorted(found, key=lambda span: (span.start, -span.end)):
-        if span.end <= span.start or "[REDACTED" in text[span.start : span.end]:
+        if span.end <= span.start or any(one < span.end and span.start < two for one, two in done):
             continue
         if merged and span.start < merged[-1].end:
             last = merged[-1]
@@ -178,6 +179,7 @@ def _merged(text: str, found: Iterable[Span]) -> list[Span]:
     return merged
 
 
+_DONE = re.compile(r"\[REDACTED(?::[\w.-]{1,40}){0,2}\]?")
 _GENERAL = frozenset({"secret", "password", "authorization", "cookie", "encoded", "ai-key", "login"})
 
 

@@ -181,7 +181,8 @@ def _at(place: _Place, hint: bytes, text: str, at: int) -> Iterator[Found]:
     if hint == b"://":
         match = place.shape.match(text, at - len(left_of(text, at, _SCHEME_SIGNS, 32)))
     elif place.back:
-        match = place.shape.search(text, max(0, at - place.back), min(len(text), at + 500))
+        found = place.shape.finditer(text, max(0, at - place.back), min(len(text), at + 500))
+        match = next((one for one in found if one.end() > at), None)
     else:
         match = place.shape.match(text, at)
     if match is not None and match.start() <= at + len(hint) <= match.end() + 1 and _secret(place, match):

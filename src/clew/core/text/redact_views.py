@@ -13,7 +13,7 @@ from clew.core.text.redact_values import identifier, is_hex, random_like
 
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)|[()][A-Z0-9])")
 _TOKEN_SIGNS = string.ascii_letters + string.digits + "+/=_.%~-"
-_RIGHT = re.compile(r"(?!-----)[A-Za-z0-9+/_.%~-]+={0,2}")
+_RIGHT = re.compile(r"(?!-----)[A-Za-z0-9+/_.%~-]+(?:={1,2}(?![A-Za-z0-9]))?")
 _NEWLINE = re.compile(r"\r?\n[ \t]{0,20}(?:[+\-|>│#][ \t]{0,4})?")
 _SIGNS = re.compile(r"\\\r?\n[ \t]{0,20}|([\"'])[ \t]{0,8}[+.&]?[ \t]{0,8}\\?\r?\n?[ \t]{0,40}[+.&]?[ \t]{0,8}\1")
 _WORD = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{3,}|[0-9]{1,7}|[0-9]{4}-[0-9]{2}-[0-9]{2}.*|[0-9]{1,2}:[0-9]{2}.*")
