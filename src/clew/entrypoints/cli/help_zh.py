@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import click
 
+from clew.entrypoints.cli.mcp_zh import MCP_HELP
 from clew.entrypoints.cli.notes_zh import NOTES_HELP
 from clew.entrypoints.cli.sync_zh import SYNC_HELP
 
