@@ -20,7 +20,7 @@ from clew.core.memory.document import MOST_NAME, TYPES, Document, clean_line, ne
 from clew.core.memory.edit import Draft, first_sentence
 from clew.core.text.frontmatter import Given
 from clew.core.text.printable import printable
-from clew.errors import NotFound, UsageError
+from clew.errors import ClewError, NotFound, StoreError, UsageError
 from clew.services.memory_search import BUDGET, SCOPES, VARIANT, Found, MemorySearch, refresh
 from clew.stores.audit import Audit
 from clew.stores.documents import Documents, Receipt
@@ -196,6 +196,8 @@ class Memory:
         wanted = ref.strip().partition("#")[0].removeprefix(PREFIX)
         if not wanted:
             raise UsageError("there is no reference", hint=f"for instance: {PREFIX}mem_0123456789ab")
+        if known := self._indexed_under(wanted):
+            return known
         everything = list(self.documents.read_all())
         for found in (
             [one for one in everything if one.id == wanted],
@@ -216,7 +218,7 @@ class Memory:
         tier, workspace = ("user", "") if personal else ("note", self.workspace)
         # As it would be written: without secrets, and no longer than a name may be.
         wanted = clean_line(self.documents.redact(name), MOST_NAME)
-        for one in self.documents.read_all():
+        for one in self._called(wanted, tier, workspace):
             here = (one.tier, one.workspace, one.branch) == (tier, workspace, branch)
             if here and one.readable and _same(one.name, wanted) and not one.stale(self._today()):
                 return one
@@ -235,7 +237,40 @@ class Memory:
                 mended.append(receipt)
                 self._saved("edited", receipt, "mended " + ", ".join(changes))
         documents = list(self.documents.read_all())
-        return check(documents, today=self._today()), tuple(mended)
+        return check(documents, today=self._today(), indexed=self._known_ids()), tuple(mended)
+
+    def _indexed_under(self, id: str) -> Document | None:
+        """The document of an id where the index knows it and the file still says so; spares reading all of them."""
+        with contextlib.suppress(ClewError):
+            if self.index_path.exists():
+                with MemoryIndex.open(self.index_path, variant=VARIANT) as index:
+                    rows = index.by_reference(id)
+                found = self.documents.read(rows[0].path) if len(rows) == 1 else None
+                return found if found is not None and found.id == id else None
+        return None
+
+    def _called(self, name: str, tier: str, workspace: str) -> Iterator[Document]:
+        """Documents that may have a name: those that the index knows by it, or all where there is no index yet."""
+        paths: list[str] | None = None
+        with contextlib.suppress(StoreError):
+            if self.index_path.exists():
+                with MemoryIndex.open(self.index_path, variant=VARIANT) as index:
+                    refresh(index, self.documents, seconds=0)
+                    rows = index.listed(Filter(tiers=(tier,), workspaces=(workspace,)))
+                    paths = [row.path for row in rows if _same(row.name, name)]
+        if paths is None:
+            yield from self.documents.read_all()
+        for path in paths or ():
+            with contextlib.suppress(ClewError):
+                yield self.documents.read(path)
+
+    def _known_ids(self) -> dict[str, str]:
+        """By path, the ids that documents had when they were indexed last."""
+        with contextlib.suppress(StoreError):
+            if self.index_path.exists():
+                with MemoryIndex.open(self.index_path, variant=VARIANT) as index:
+                    return {row.path: row.reference for row in index.listed(Filter()) if row.reference}
+        return {}
 
     @contextlib.contextmanager
     def indexed(self) -> Iterator[MemoryIndex]:
