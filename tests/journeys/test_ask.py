@@ -64,6 +64,13 @@ def test_a_question_about_something_else_is_told_that_nothing_matches(harbour: P
     assert "nothing relevant found" in found.err
 
 
+@pytest.mark.requirement("P-03")
+@pytest.mark.parametrize("question", ["what does this project do?", "这个项目是干什么的?"])
+def test_the_first_question_of_a_newcomer_is_answered_by_the_readme(harbour: Path, question: str) -> None:
+    (harbour / "README.md").write_text("# Harbour\n\nKeeps ships apart.\n", encoding="utf-8")
+    assert quoted(clew("ask", question, cwd=harbour).out, harbour)[0] == ("README.md", 1)
+
+
 @pytest.mark.requirement("P-02", "P-07")
 @pytest.mark.parametrize(
     "question", ["how is this project organised, which folders are there?", "项目的目录结构是怎样的？"]

@@ -15,6 +15,7 @@ from clew.core.index import change
 from clew.core.index import query as questions
 from clew.core.index.confidence import Background, Found, numbers, probability, stands_here
 from clew.core.index.kinds import Kind
+from clew.core.index.landmarks import landmarks
 from clew.core.index.named import parse_products, product_terms, proper_terms
 from clew.core.index.passages import Passage, RankedFile, passages
 from clew.core.index.query import Concept
@@ -43,6 +44,8 @@ SHOWN_FILES = 20
 """Files whose passages are considered."""
 STANDS_HERE = 0.75
 """The least chance of an answer where one passage holds nearly all words of the question."""
+HEAD_CHUNKS = 3
+"""Passages at the head of a file that answers by custom."""
 _VOTING_COMMITS = 60
 _RECENT_COMMITS = 200
 _SMALL_INDEX = 50
@@ -183,11 +186,14 @@ class Finder:
         asked = questions.intent(query, question)
         vectors = rows(candidates(matched.scored, self.facts), self.facts, asked)
         ranked = order(vectors, self.ranking.file[task])
+        first = tuple(self.paths[path] for path in landmarks(question, self.paths)) if task == "question" else ()
+        ranked = _led(first, ranked)
         top = ranked[:SHOWN_FILES]
         places = {file: place for place, (file, _) in enumerate(top)}
         scored = matched.scored
         shown = passages(self.outlined(top), scored.chunks, scored.chunk_covered, matched.near, self.ranking.passage)
         products = product_terms(question, load_products())
+        shown = self._led_passages(first, shown)
         values = self.confidence(question, matched, top, shown)
         chance = probability(values, self.ranking.abstain)
         return Related(
@@ -196,13 +202,26 @@ class Finder:
             passages=tuple(
                 Passage(p.chunk, places[p.file], p.first, p.last, p.symbol, p.score) for p in shown
             ),
-            probability=max(chance, STANDS_HERE) if stands_here(values) else chance,
+            probability=max(chance, STANDS_HERE) if first or stands_here(values) else chance,
             symbols=matched.symbols,
             paths=matched.paths,
             unknown=tuple(products[e.concept.source] for e in matched.evidence
                           if not e.chunks and not e.paths and e.concept.source in products),
             commits=matched.commits,
         )  # fmt: skip
+
+    def _led_passages(self, first: Sequence[int], shown: Sequence[Passage]) -> Sequence[Passage]:
+        """The passages, after the head of each file that answers by custom."""
+        if not first:
+            return shown
+        best = max((passage.score for passage in shown), default=0.0)
+        heads = [
+            Passage(chunk.id, file, chunk.first, chunk.last, chunk.symbol, best + 1)
+            for file in first
+            for chunk in self.index.chunks_of(file)[:HEAD_CHUNKS]
+        ]
+        known = {passage.chunk for passage in heads}
+        return [*heads, *(passage for passage in shown if passage.chunk not in known)]
 
     def outlined(self, top: Sequence[tuple[int, float]]) -> list[RankedFile]:
         """Ranked files with their chunks."""
@@ -352,6 +371,12 @@ class Finder:
                     row.votes_fresh += vote * fresh / math.sqrt(len(paths))
         named = self.index.commit_rows([commit for commit, _ in top[:3]])
         return tuple((named[c][0][:10], named[c][2]) for c, _ in top[:3] if c in named)
+
+
+def _led(first: Sequence[int], ranked: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
+    """The ranking with some files before all others."""
+    best = ranked[0][1] if ranked else 0.0
+    return [*((file, best + 1) for file in first), *(pair for pair in ranked if pair[0] not in first)]
 
 
 @dataclass(frozen=True, slots=True)
