@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -61,14 +61,20 @@ class Threads:
 
 
 def earlier(store: ExchangeStore, workspace: str, thread: str) -> tuple[Exchange, ...]:
-    """The exchanges that may enter a prompt: the window and the anchor history."""
-    recent = store.last(workspace, thread, WINDOW)
-    known = {one.id for one in recent}
-    anchored = [one for one in store.anchored(workspace, thread) if one.id not in known]
+    """The exchanges that may enter a prompt: the window and the anchor history.
+
+    A question that got no answer counts only as the last one, which the next may follow up on.
+    """
+    *before, latest = store.last(workspace, thread, 2 * WINDOW) or (None,)
+    if latest is None:
+        return ()
+    recent = (*[one for one in before if one is not None and one.answer][-(WINDOW - 1) :], latest)
+    first = recent[0].id
+    anchored = [one for one in store.anchored(workspace, thread) if one.id < first and one.answer]
     return (*anchored[-4 * MOST_ANCHORS :], *recent)
 
 
-def stream_answer(gathered: Gathered, model: Model | None, answer: Answer, limit: int) -> Iterator[str]:
+def stream_answer(gathered: Gathered, model: Model | None, answer: Answer, limit: int) -> Generator[str, None, None]:
     """Stream the answer piece by piece into `answer`. Without a model: the best passages, cited.
 
     Raises ModelError; what came before stays in `answer`, marked as cut.
@@ -149,13 +155,14 @@ def _context(gathered: Gathered) -> Iterator[Piece]:
 def keep(
     store: ExchangeStore, workspace: str, thread: str, question: str, gathered: Gathered, answer: Answer, at: datetime
 ) -> Exchange | None:
-    """Keep the exchange, without secrets. Nothing is kept of a question that got no answer at all.
+    """Keep the exchange, without secrets. Nothing is kept where nothing was asked.
 
-    Errors named in quoted passages are not of this conversation: they make no anchor.
+    A question that got no answer is kept, too: it began the thread or goes on with it, and the next may follow up on
+    it. Errors named in quoted passages are not of this conversation: they make no anchor.
     """
-    if not answer.text:
+    if not question:
         return None
-    text = answer.text + ("\n[cut off]" if answer.cut else "")
+    text = answer.text + ("\n[cut off]" if answer.cut and answer.text else "")
     asked, said = redact(question).text, redact(text).text
     return store.add(
         workspace,

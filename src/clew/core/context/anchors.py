@@ -141,7 +141,8 @@ def exchange_fragment(exchange: Exchange, weight: int = DEFAULT_WEIGHTS["exchang
     return Fragment(
         source="exchange",
         ref=f"exchange:{exchange.id}",
-        text=f"Asked: {shorten(question, QUESTION_CHARACTERS)}\nAnswered: {shorten(answer, ANSWER_CHARACTERS)}",
+        text=f"Asked: {shorten(question, QUESTION_CHARACTERS)}\n"
+        + (f"Answered: {shorten(answer, ANSWER_CHARACTERS)}" if answer else "It got no answer."),
         weight=weight,
         anchor=exchange.anchor,
         line=anchor_line(exchange),

@@ -21,10 +21,11 @@ from clew.app import App
 from clew.core.context.fragment import Exchange
 from clew.core.context.mode import Mode
 from clew.core.ports import Model
+from clew.core.text.printable import printable
 from clew.entrypoints.cli.page import Page, space
 from clew.entrypoints.cli.progress import bar
-from clew.entrypoints.cli.stopping import stop_status
-from clew.entrypoints.cli.style import apply_color, aside, data, folded, pale
+from clew.entrypoints.cli.stopping import stop_status, undisturbed
+from clew.entrypoints.cli.style import apply_color, aside, data, folded, line, pale
 from clew.entrypoints.cli.texts import say
 from clew.entrypoints.cli.wording import translated
 from clew.errors import ModelError, ModelKeyMissing, StoreError, StoreTooNew, UsageError
@@ -33,6 +34,8 @@ from clew.services.context import Gathered, Wish, gather
 from clew.services.relevance import lacks_table
 from clew.stores.exchanges import ExchangeStore
 
+Stopped = ModelError | KeyboardInterrupt | OSError
+"""What may end an answer early: the model, the user, or that nobody reads it any more."""
 _PATIENCE = 30.0
 """Seconds that a pipe on standard input may stay silent before the question is asked without it, which is said."""
 _QUIET_WAIT = 1.0
@@ -101,19 +104,23 @@ def ask(preview: bool, debug: bool, verbose: bool, quiet: bool, **given: Any) ->
         _notices(app, *(store.notices if store else ()), *_without_git(app, wish), *_without_table(), *gathered.notices)
         if not quiet and not as_json:
             aside(pale(folded(gathered.snapshot.report.one_line(language, gathered.reason))))
-        if debug:
-            data(gathered.snapshot.text(), err=as_json or not preview)
         if preview:
+            if debug:
+                data(gathered.snapshot.text(), err=as_json)
             _preview(gathered, language, as_json=as_json, quiet=debug)
             return
         answer = Answer()
-        stopped = _stream(gathered, model, answer, wish.answer, as_json=as_json)
-        if store is not None and wish.question:
-            try:
-                keep(store, app.workspace.id, thread, wish.question, gathered, answer, datetime.now().astimezone())
-            except StoreError as error:
-                # The answer is there; that it is forgotten must not make it a failure.
-                aside(say("note", language) + say("ask.not-kept", language, translated(str(error), language)))
+        try:
+            if debug:
+                with contextlib.suppress(OSError):
+                    data(gathered.snapshot.text(), err=True)
+            stopped = _stream(gathered, model, answer, wish.answer, as_json=as_json)
+        finally:
+            # Kept before another word is printed: whoever reads us may have gone, and the terminal with it.
+            with undisturbed():
+                told = _kept(app, store, thread, wish, gathered, answer)
+    if told:
+        aside(told)
     _close(gathered, answer, stopped, language, as_json=as_json, verbose=verbose)
 
 
@@ -134,7 +141,7 @@ def context(**given: Any) -> None:
     report = gathered.snapshot.report
     if given["as_json"]:
         messages = [{"role": m.role, "blocks": list(m.blocks)} for m in gathered.snapshot.messages()]
-        click.echo(json.dumps({"prompt": gathered.snapshot.text(), "messages": messages, "report": report.to_json()},
+        line(json.dumps({"prompt": gathered.snapshot.text(), "messages": messages, "report": report.to_json()},
                               ensure_ascii=False))  # fmt: skip
         return
     aside(pale(folded(report.one_line(app.language, gathered.reason))))
@@ -167,6 +174,17 @@ def _prepared(given: dict[str, Any], *, asks: bool) -> tuple[App, Wish, Model | 
         raise UsageError("there is no question", hint='clew ask "why does the retry test time out?"')
     mode = Mode(given["mode"]) if given["mode"] else None
     return app, app.wish(question, given["files"], stdin, mode), model
+
+
+def _kept(app: App, store: ExchangeStore | None, thread: str, wish: Wish, gathered: Gathered, answer: Answer) -> str:
+    """Keep the exchange. Why that could not be, as a line for the user: the answer is there, so it is no failure."""
+    if store is None:
+        return ""
+    try:
+        keep(store, app.workspace.id, thread, wish.question, gathered, answer, datetime.now().astimezone())
+    except StoreError as error:
+        return say("note", app.language) + say("ask.not-kept", app.language, translated(str(error), app.language))
+    return ""
 
 
 def _gather(app: App, wish: Wish, exchanges: Sequence[Exchange]) -> Gathered:
@@ -214,21 +232,34 @@ def _without_git(app: App, wish: Wish) -> tuple[str, ...]:
     return (git.detail,) if git.reason != "no git" or (app.workspace.root / ".git").exists() else ()
 
 
-def _stream(
-    gathered: Gathered, model: Model | None, answer: Answer, limit: int, *, as_json: bool
-) -> ModelError | KeyboardInterrupt | None:
-    """Print the answer as it comes. What stopped it is given back, not raised: what came is to be kept first."""
-    stopped: ModelError | KeyboardInterrupt | None = None
+def _stream(gathered: Gathered, model: Model | None, answer: Answer, limit: int, *, as_json: bool) -> Stopped | None:
+    """Print the answer as it comes. What stopped it is given back, not raised: what came is to be kept first.
+
+    Where nobody reads it any more, passages are still gathered to the end; a model is not asked for more.
+    """
+    stopped: Stopped | None = None
     page = Page(quoted=model is None)
+    pieces = stream_answer(gathered, model, answer, limit)
     try:
-        for piece in stream_answer(gathered, model, answer, limit):
+        for piece in pieces:
             if not as_json:
                 page.show(piece)
-    except (ModelError, KeyboardInterrupt) as error:
+        page.end()
+    except (ModelError, KeyboardInterrupt, OSError) as error:
         stopped = error
-    page.end()
-    if answer.text and not answer.text.endswith("\n") and not as_json:
-        click.echo()
+    if isinstance(stopped, OSError):
+        if model is None:
+            for _ in pieces:
+                pass
+        pieces.close()
+        return stopped
+    try:
+        if stopped is not None:
+            page.end()
+        if answer.text and not answer.text.endswith("\n") and not as_json:
+            click.echo()
+    except OSError as error:
+        return stopped or error
     return stopped
 
 
@@ -263,11 +294,11 @@ def _piped(language: str, *, asked: bool, named: bool) -> BinaryIO | None:
 def _preview(gathered: Gathered, language: str, *, as_json: bool, quiet: bool) -> None:
     report = gathered.snapshot.report
     if as_json:
-        click.echo(json.dumps(report.to_json(), ensure_ascii=False))
+        line(json.dumps(report.to_json(), ensure_ascii=False))
     elif not quiet:
         space()
-        for line in report_lines(gathered, language):
-            click.echo(line)
+        for row in report_lines(gathered, language):
+            line(row)
 
 
 def report_lines(gathered: Gathered, language: str) -> Iterator[str]:
@@ -275,8 +306,8 @@ def report_lines(gathered: Gathered, language: str) -> Iterator[str]:
     report = gathered.snapshot.report
     for kept in report.kept:
         form = "" if kept.form == "body" else f" [{kept.form}]"
-        note = f"  ({kept.note})" if kept.note else ""
-        yield f"{kept.tokens:>7}  {kept.source:<12} {kept.ref}{form}{note}"
+        note = f"  ({printable(kept.note)})" if kept.note else ""
+        yield f"{kept.tokens:>7}  {kept.source:<12} {printable(kept.ref)}{form}{note}"
     yield f"{report.frame:>7}  {'frame':<12} {say('report.frame', language)}"
     yield f"{report.used:>7}  {'total':<12} {say('report.total', language, report.prompt, report.answer)}"
     lost = [trimmed for trimmed in report.trimmed if trimmed.cause != "duplicate"]
@@ -284,16 +315,18 @@ def report_lines(gathered: Gathered, language: str) -> Iterator[str]:
         yield pale(f"{'—':>7}  {say('report.left-out', language)}")
     for trimmed in lost:
         why = say(f"cause.{trimmed.cause}", language)
-        yield pale(f"{trimmed.tokens:>7}  {trimmed.source:<12} {trimmed.ref}  ({why})")
+        yield pale(f"{trimmed.tokens:>7}  {trimmed.source:<12} {printable(trimmed.ref)}  ({why})")
 
 
 def _close(
     gathered: Gathered, answer: Answer, stopped: BaseException | None, language: str, *, as_json: bool, verbose: bool
 ) -> None:
     """What follows the answer: what it lacks, what it used. Raises what stopped it."""
+    if isinstance(stopped, OSError):
+        raise stopped
     if as_json:
         usage = answer.usage
-        click.echo(json.dumps({
+        line(json.dumps({
             "answer": answer.text, "model": answer.model or None, "refs": list(answer.refs), "cut": answer.cut,
             "found": gathered.found,
             "usage": None if usage is None else {"input": usage.input, "cached": usage.cached, "output": usage.output},
@@ -307,8 +340,8 @@ def _close(
         page.end()
     if verbose:
         aside(say("ask.cache", language, gathered.cache))
-        for line in report_lines(gathered, language):
-            aside(line)
+        for row in report_lines(gathered, language):
+            aside(row)
         if answer.usage is not None:
             usage = answer.usage
             numbers = ("?" if one is None else one for one in (usage.input, usage.cached, usage.output))

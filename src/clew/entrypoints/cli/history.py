@@ -85,7 +85,7 @@ def show(number: int, as_json: bool) -> None:
     for name, rows in threads.items():
         for one in rows:
             if one.id == number:
-                click.echo(json.dumps(_row(one, name), ensure_ascii=False) if as_json else _whole(one))
+                click.echo(json.dumps(_row(one, name), ensure_ascii=False) if as_json else _whole(one, app.language))
                 return
     raise _no_exchange(number)
 
@@ -160,10 +160,11 @@ def _line(one: Exchange) -> str:
     return f"{one.id:>5} {mark} {pale(one.at.replace('T', ' ').removesuffix('Z'))}  {question}"
 
 
-def _whole(one: Exchange) -> str:
+def _whole(one: Exchange, language: str) -> str:
     head = pale(f"exchange:{one.id} · {one.at} · {one.mode}{' · ⚓' if one.anchor else ''}")
     refs = "\n" + pale("\n".join(f"- {printable(ref)}" for ref in one.refs)) if one.refs else ""
-    return f"{head}\n{click.style(harmless(one.question), bold=True)}\n\n{harmless(one.answer)}{refs}"
+    answer = harmless(one.answer) if one.answer else pale(say("history.unanswered", language))
+    return f"{head}\n{click.style(harmless(one.question), bold=True)}\n\n{answer}{refs}"
 
 
 def _no_exchange(number: int) -> NotFound:

@@ -56,6 +56,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     # -- history
     "history.empty": ("no earlier exchange in this thread", "当前会话还没有问答"),
     "history.empty-all": ("no earlier exchange in this workspace", "此工作区还没有问答"),
+    "history.unanswered": ("(no answer came)", "（没有得到回答）"),
     "history.no-anchors": ("no exchange is an anchor here", "这里没有被固定的问答"),
     "history.others": (
         "{} more in other threads of this workspace: `clew history --all`",
@@ -67,7 +68,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "history.confirm-thread": ("Delete {} exchanges of this thread?", "删除当前会话的 {} 条问答？"),
     "history.confirm-all": ("Delete all {} exchanges of this workspace?", "删除此工作区的全部 {} 条问答？"),
     # -- open
-    "open.redacted": ("{} secrets are not shown", "已隐去 {} 处机密"),
+    "open.redacted": ("secrets not shown: {}", "已隐去 {} 处机密"),
     # -- models
     "models.usable": ("usable", "可用"),
     "models.unusable": ("not usable", "不可用"),
