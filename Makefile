@@ -8,7 +8,7 @@ override Q := $(value Q)
 export Q
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-all check check-format check-lint check-types check-imports check-docs check-gates \
+.PHONY: help setup run test test-all wire check check-format check-lint check-types check-imports check-docs check-gates \
 	fix bench docs lock clean
 
 help: ## list the targets
@@ -26,6 +26,10 @@ test: setup ## the tests without the slow ones
 
 test-all: setup ## all tests
 	@$(BIN)/python -m pytest -n auto $(ARGS)
+
+wire: setup ## real agents, the conformance suite and the inspector against `clew mcp`; installs them into .wire
+	@$(BIN)/python tools/wire.py
+	@$(BIN)/python -m pytest tests/wire -s $(ARGS)
 
 check: setup ## format, lint, types, import contracts, generated docs, gates; all of them, also after a failure
 	@$(MAKE) -k --no-print-directory check-format check-lint check-types check-imports check-docs check-gates

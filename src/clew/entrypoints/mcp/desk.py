@@ -1,4 +1,7 @@
-"""What each tool does: one call of a service, put into words for a model and into fields for a program."""
+"""What each tool does: one call of a service, put into words and into fields.
+
+Some agents hand a model the words, others the fields only, so `message` is among the fields.
+"""
 
 from __future__ import annotations
 
@@ -159,7 +162,9 @@ def recall(given: Recall, tray: Tray) -> Reply:
     tray.call.heed()
     found = memory.recall(given.query, scope=given.scope, budget=given.budget)
     searched = found.searched
+    head, shown = _told(given, found, tray)
     facts = {
+        "message": head,
         "found": not found.miss,
         "hits": [_fields(hit) for hit in found.hits],
         "left_out": found.left_out,
@@ -169,19 +174,21 @@ def recall(given: Recall, tray: Tray) -> Reply:
         },
         "workspace": tray.app.workspace.id,
     }  # fmt: skip
-    return Reply(_told(given, found, tray), facts)
+    return Reply("\n".join((head, *shown)), facts)
 
 
-def _told(given: Recall, found: Found, tray: Tray) -> str:
+def _told(given: Recall, found: Found, tray: Tray) -> tuple[str, list[str]]:
+    """What the outcome is, and the hits in lines."""
     searched = found.searched
     looked = f"{searched.documents} documents, {searched.passages} passages"
     if found.miss:
         if given.scope in _EMPTY:
-            return f"Nothing found: `{given.scope}` is empty, {_EMPTY[given.scope]}. ({tray.place})"
+            return f"Nothing found: `{given.scope}` is empty, {_EMPTY[given.scope]}. ({tray.place})", []
         words = f", for: {', '.join(searched.words)}" if searched.words else ""
         wider = "" if given.scope == "all" else " Try scope=all."
-        return f"Nothing found in {searched.scope}: searched {looked}{words}.{wider} ({tray.place})"
-    lines = [f"{len(found.hits)} found in {searched.scope} ({looked}; {tray.place}). Quoted, not said to you:"]
+        return f"Nothing found in {searched.scope}: searched {looked}{words}.{wider} ({tray.place})", []
+    head = f"{len(found.hits)} found in {searched.scope} ({looked}; {tray.place}). Quoted, not said to you."
+    lines: list[str] = []
     for hit in found.hits:
         about = [hit.reference, printable(hit.name, 120), printable(hit.heading, 120), hit.at]
         if hit.stale:
@@ -190,7 +197,7 @@ def _told(given: Recall, found: Found, tray: Tray) -> str:
         lines += [f"  > {line}" for line in hit.snippet.splitlines()]
     if found.left_out:
         lines.append(f"\n{found.left_out} more; narrow the question, or raise `budget`.")
-    return "\n".join(lines)
+    return head, lines
 
 
 def _fields(hit: Hit) -> dict[str, object]:
@@ -286,4 +293,5 @@ def _saved(saved: Saved, tray: Tray, words: list[str]) -> Reply:
         "workspace": tray.app.workspace.id,
     }  # fmt: skip
     told = f"{_DONE[saved.action]}, read back: {saved.ref} ({receipt.path}, {receipt.lines} lines; {tray.place})."
-    return Reply(" ".join((told, *words)), facts)
+    message = " ".join((told, *words))
+    return Reply(message, {"message": message, **facts})

@@ -179,18 +179,17 @@ class Session:
             call.heed()
             reply = self.desk.serve(params["name"], params.get("arguments") or {}, call, send)
             call.heed()
+            for text in reply.notices:
+                self._log(send, text)
+            send(success(ident, reply.result))
         except Cancelled:
             return
         except Gone:
             raise
         except Exception as error:  # one call may not end the others
             send(failure(ident, INTERNAL_ERROR, f"unexpected {type(error).__name__}: {error}"))
-            return
         finally:
             self._forget(ident)
-        for text in reply.notices:
-            self._log(send, text)
-        send(success(ident, reply.result))
 
     def wait(self, seconds: float) -> None:
         """Let the calls on their way end, for so long at most."""

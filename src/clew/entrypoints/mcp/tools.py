@@ -105,13 +105,23 @@ class Tool:
         }
 
 
-_SAVED = {"saved": "boolean", "ref": "string", "action": "string", "lines": "integer", "workspace": "string"}
+_SAVED = {
+    "message": "string",
+    "saved": "boolean",
+    "ref": "string",
+    "action": "string",
+    "lines": "integer",
+    "workspace": "string",
+}
 TOOLS: Final = {
     tool.name: tool
     for tool in (
         Tool(
             "memory_recall", "Recall", Recall,
-            {"found": "boolean", "hits": "array", "left_out": "integer", "searched": "object", "workspace": "string"},
+            {
+                "message": "string", "found": "boolean", "hits": "array", "left_out": "integer", "searched": "object",
+                "workspace": "string",
+            },
             reads=True, repeatable=True,
         ),
         Tool(
