@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.command import clew
 
 from clew.adapters.embedding import StaticTable
 from clew.core.memory.recall import Note
@@ -97,6 +98,14 @@ def test_a_hint_is_silent_for_ten_runs_and_then_returns(tmp_path: Path) -> None:
 def test_without_a_record_that_can_be_written_nothing_is_said(tmp_path: Path) -> None:
     (tmp_path / "seen.db").mkdir()
     assert recaller(Seen(tmp_path / "seen.db")).hints(INDEX, today=TODAY, session="s").silence == "unrecorded"
+
+
+@pytest.mark.requirement("R-08")
+def test_after_the_deadline_nothing_is_said_and_nothing_recorded(tmp_path: Path) -> None:
+    one = recaller(Seen(tmp_path / "seen.db"))
+    late = one.hints(INDEX, today=TODAY, session="s", run=1, until=0.0)
+    assert (late.hints, late.silence) == ((), "late")
+    assert one.hints(INDEX, today=TODAY, session="s", run=2).hints
 
 
 def test_a_rejected_hint_falls_for_like_messages_and_returns_when_it_is_taken_back(tmp_path: Path) -> None:
@@ -238,3 +247,20 @@ def test_the_replay_says_what_is_missing(tmp_path: Path) -> None:
     folder = labelled(tmp_path / "role", role="system")
     with pytest.raises(UsageError, match="role"):
         evaluate_recall(folder, TODAY, engines=["static"])
+
+
+@pytest.mark.requirement("W-19")
+def test_the_command_prints_the_figures_and_fails_below_a_bound(tmp_path: Path) -> None:
+    folder = labelled(tmp_path / "set")
+    asked = ("eval", "recall", str(folder), "--today", TODAY, "--engine", "static")
+    done = clew(*asked, "--json", "--min", "messages.precision=1", cwd=tmp_path)
+    assert done.status == 0, done.err
+    figures = done.json
+    assert figures["messages"]["n"] == 2 and figures["messages"]["recall_at_3"] == 1.0
+    assert figures["conversations"]["violations"] == 0
+    assert next(item["hints"] for item in figures["items"] if item["id"] == "m1")[0] == "mem_index"
+    short = clew(*asked, "--min", "messages.n=3", cwd=tmp_path)
+    assert short.status == 1 and "messages.n is 2" in short.err
+    assert "recall_at_3" in short.out
+    assert clew("eval", "recall", str(folder), "--today", "soon", cwd=tmp_path).status == 2
+    assert clew("eval", "recall", str(folder), "--memories", "none", cwd=tmp_path).status != 0

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -74,7 +75,8 @@ class Recalled:
     """What recall says to a message.
 
     `silence` is "" where there are hints, else why there are none: "empty" message, "nothing" on the shelf, "below" the
-    threshold, "suppressed" since shown lately, "unrecorded" where the record of hints cannot be used.
+    threshold, "suppressed" since shown lately, "late" after the deadline, "unrecorded" where the record of hints cannot
+    be used.
     """
 
     hints: tuple[Hint, ...]
@@ -127,17 +129,21 @@ class Recaller:
         session: str = "",
         run: int = 0,
         limit: int = MOST_HINTS,
+        until: float | None = None,
     ) -> Recalled:
         """At most `limit` hints for a message of the user or of the assistant.
 
         `today` (YYYY-MM-DD) decides what has expired. With a `workspace` only its notes and the user's own take part.
-        `session` and `run` say where the hints will be shown; they are recorded as shown now.
+        `session` and `run` say where the hints will be shown; they are recorded as shown now. After `until`, a moment
+        of `time.monotonic`, nothing is said and nothing recorded.
         """
         text = text[:_LONGEST_MESSAGE]
         ranked, considered, engine = self._rank(text, role, workspace, today) if text.strip() else ((), (), "")
         choice = choose(ranked, limit=min(limit, MOST_HINTS)) if text.strip() else Choice((), "empty")
         ids = choice.ids
         silence = choice.silence
+        if ids and until is not None and monotonic() > until:
+            ids, silence = (), "late"
         if ids and self.seen is not None:
             try:
                 ids = self.seen.claim(session, run, ids, role)

@@ -136,16 +136,11 @@ class Seen:
 
     @contextlib.contextmanager
     def _transaction(self, *, writes: bool = True) -> Iterator[sqlite3.Connection]:
+        """One transaction, all or nothing; a failure of the file becomes a StoreError."""
         try:
-            with contextlib.closing(self._open()) as connection:
+            with contextlib.closing(self._open()) as connection, connection:
                 connection.execute("begin immediate" if writes else "begin")
-                try:
-                    yield connection
-                    connection.execute("commit")
-                except BaseException:
-                    if connection.in_transaction:
-                        connection.execute("rollback")
-                    raise
+                yield connection
         except (sqlite3.Error, OSError) as error:
             raise StoreError(
                 f"cannot use {self.path}: {error}", hint="no hint is shown until this file can be written"
@@ -153,22 +148,22 @@ class Seen:
 
     def _open(self) -> sqlite3.Connection:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        # Created by us, not by SQLite, so that it is never readable by others.
+        # SQLite would make it readable by others.
         os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600))
-        connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None)
-        try:
-            found = int(connection.execute("pragma user_version").fetchone()[0])
-            if found > FORMAT:
-                raise sqlite3.OperationalError(f"format {found} is newer than {FORMAT}")
-            if found < FORMAT:
+        with contextlib.ExitStack() as undo:
+            connection = undo.enter_context(
+                contextlib.closing(sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None))
+            )
+            held = int(connection.execute("pragma user_version").fetchone()[0])
+            if held > FORMAT:
+                raise sqlite3.OperationalError(f"format {held} is newer than {FORMAT}")
+            if held < FORMAT:
                 connection.execute("pragma journal_mode = wal")
-                connection.execute("begin immediate")
-                for statement in filter(str.strip, _SCHEMA.split(";")):
-                    connection.execute(statement)
-                connection.execute(f"pragma user_version = {FORMAT}")
-                connection.execute("commit")
+                with connection:
+                    connection.execute("begin immediate")
+                    for statement in filter(str.strip, _SCHEMA.split(";")):
+                        connection.execute(statement)
+                    connection.execute(f"pragma user_version = {FORMAT}")
             connection.execute("pragma synchronous = normal")
-        except BaseException:
-            connection.close()
-            raise
+            undo.pop_all()
         return connection

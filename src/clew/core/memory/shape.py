@@ -3,7 +3,8 @@
 rewording: all that is needed stands in the message. creative: names, verses, wishes. general: knowledge of the world.
 edit: a small change to the lines at hand. report: what was done or seen, with no step that could be stopped.
 announces: a step about to be done, which a note could stop. ours: said of what one owns or works on. symptom: something
-is not as it should be. code: code or a command stands in it. asks: what is wanted is an action.
+is not as it should be. code: code or a command stands in it. asks: what is wanted is an action. impersonal: a question
+with no sign of anybody's own work.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _FORMS: Final[dict[str, str]] = {
         r"ly)?\b|in(?:to)? (?:polite )?(?:german|french|italian|spanish|portuguese|polish|japanese|korean|chinese|"
         r"english|russian|dutch)\b|(?:german|french|italian|spanish|portuguese|polish|japanese|korean|chinese|"
         r"english|latin) (?:word )?for|spell(?:ed|ing)?|plural of|synonym|sounds? better|grammar|bullet list)\b|"
-        r"翻译|译成|润色|改写|换个说法|用.{1,4}语怎么说|英文怎么说|通顺"
+        r"翻译|译成|润色|改写|换个说法|用.{1,4}语怎么说|英文怎么说|通顺|语病|病句|怎么念|怎么读"
     ),
     "creative": (
         r"\b(?:haiku|poem|joke|rhymes?|limerick|slogan|birthday|wish(?:es)?|story about|name for|names? for|"
@@ -40,7 +41,10 @@ _FORMS: Final[dict[str, str]] = {
         r"type hints? to this|this (?:function|method|variable|loop|object|line|struct|class|file|sentence|code|"
         r"import)s?\b|sort (?:the|these)|align|inline|format (?:this|the)|add a comment|comment (?:this|out)|"
         r"make (?:it|this) (?:a|bold|shorter)|extract (?:a|the)|spelling|split this)\b|改名|重命名|空行|空格|缩进|"
-        r"错字|错别字|拼写|注释|格式化|排个?序|这个(?:函数|变量|方法|类|循环|文件|对象)|这行|这段"
+        r"错字|错别字|拼写|注释|格式化|排个?序|这个(?:函数|变量|方法|类|循环|文件|对象)|这行|这段|合成一行|拆成|同一个文件里|"
+        r"(?:删|去)掉.{0,8}(?:行|空|注释|导入|分号)|"
+        r"(?:delete|remove|drop|dropped|removed|swap|reverse|reorder|capitali[sz]e)\b.{0,28}"
+        r"\b(?:lines?|spaces?|sentences?|comments?|includes?|imports?|parameters?|cast|arms?|list|arguments?|headings?|here)\b"
     ),
     "report": (
         r"^(?:all \d* ?(?:tests?|checks?)|no (?:matches|warnings|errors|output)|build |done\b|opened|header|"
@@ -79,15 +83,21 @@ _FORMS: Final[dict[str, str]] = {
     ),
 }
 
-FORMS: Final = tuple(_FORMS)
+FORMS: Final = (*_FORMS, "impersonal")
 """Names of the forms."""
 _PATTERNS: Final = tuple(re.compile(pattern, re.IGNORECASE) for pattern in _FORMS.values())
+_ASKS: Final = re.compile(
+    r"^(?:what|why|how|who|which|when|is|are|does|do|can)\b|\?\s*$|[？吗呢]\s*$|^(?:解释|讲讲|什么|为什么|怎么)|是什么|有哪些|多少",
+    re.IGNORECASE,
+)
 _CODE: Final = re.compile(_FORMS["code"])
 
 
 def forms(text: str) -> dict[str, float]:
     """Each form with 1.0 where the message has it, else 0.0."""
     lower = text.strip()
-    found = {name: float(pattern.search(lower) is not None) for name, pattern in zip(FORMS, _PATTERNS, strict=True)}
+    found = {name: float(pattern.search(lower) is not None) for name, pattern in zip(_FORMS, _PATTERNS, strict=True)}
     found["code"] = float(_CODE.search(lower) is not None)
+    asks = _ASKS.search(lower) is not None
+    found["impersonal"] = float(asks and not (found["ours"] or found["code"] or found["symptom"] or found["announces"]))
     return found
