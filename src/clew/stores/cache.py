@@ -110,9 +110,11 @@ class SearchCache:
             connection.execute("pragma secure_delete = on")
             if found < FORMAT:
                 with _transaction(connection, writes=True):
-                    connection.execute("drop table if exists kept")
-                    connection.execute(_SCHEMA)
-                    connection.execute(f"pragma user_version = {FORMAT}")
+                    # Another process may have made the table while this one waited.
+                    if int(connection.execute("pragma user_version").fetchone()[0]) != FORMAT:
+                        connection.execute("drop table if exists kept")
+                        connection.execute(_SCHEMA)
+                        connection.execute(f"pragma user_version = {FORMAT}")
         except BaseException:
             connection.close()
             raise

@@ -15,7 +15,6 @@ import hashlib
 import json
 import os
 import sqlite3
-import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -25,6 +24,7 @@ from typing import Final, Self, TypeVar
 
 from clew.core.context.fragment import Exchange
 from clew.errors import StoreBusy, StoreError, StoreTooNew
+from clew.stores.wal import BUSY, switch_to_wal
 
 FORMAT: Final = 2
 """Number of the file's format, kept in `user_version`. 1: rows without digests."""
@@ -50,7 +50,6 @@ create index exchange_by_anchor on exchange (workspace, thread, id) where anchor
 _COLUMNS: Final = "id, question, answer, mode, at, refs, anchor, removed, workspace, thread, digest"
 _HEADER: Final = 64
 """Bytes of a SQLite file up to and with `user_version`, four bytes at 60, big endian."""
-_BUSY: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _DAMAGED: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 _Row = tuple[int, str, str, str, str, str, int, int, str, str, str]
 _Result = TypeVar("_Result")
@@ -241,7 +240,7 @@ class ExchangeStore:
         connection.execute("pragma secure_delete = on")
         if found == FORMAT:
             return
-        self._switch_to_wal(connection)
+        switch_to_wal(connection, self._busy_seconds)
         connection.execute("begin immediate")
         # Another process may have made or changed the tables while this one waited.
         found = _format_of(connection)
@@ -273,18 +272,6 @@ class ExchangeStore:
             copy.execute("pragma journal_mode = delete")
         half.replace(target)
 
-    def _switch_to_wal(self, connection: sqlite3.Connection) -> None:
-        """SQLite does not wait here when another process is switching too, so this does."""
-        deadline = time.monotonic() + self._busy_seconds
-        while True:
-            try:
-                connection.execute("pragma journal_mode = wal")
-                return
-            except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode & 0xFF not in _BUSY or time.monotonic() > deadline:
-                    raise
-                time.sleep(0.005)
-
     def _set_aside(self) -> None:
         """Move the damaged file, and what belongs to it, to the first free name beside it."""
         if self.path.exists() and _identity(self.path.stat()) != self._opened:
@@ -305,7 +292,7 @@ class ExchangeStore:
 
     def _told(self, error: sqlite3.DatabaseError) -> StoreError:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        if code in _BUSY:
+        if code in BUSY:
             return StoreBusy(
                 f"{self.path} was in use by another process for {self._busy_seconds:g} seconds", hint="try again"
             )

@@ -27,6 +27,7 @@ from clew.core.text.redact import is_secret_path
 from clew.core.text.terms import path_terms, terms
 from clew.errors import ClewError, StoreBusy, StoreError
 from clew.stores.index_reading import IndexReading
+from clew.stores.wal import switch_to_wal
 
 FORMAT = 2
 """Raise it when rows of the same text change."""
@@ -65,6 +66,7 @@ create table if not exists commit_files (commit_id integer, path text);
 create index if not exists commit_files_commit on commit_files(commit_id);
 create index if not exists commit_files_path on commit_files(path);
 """
+_LAST_MADE = "select 1 from sqlite_master where name = 'commit_files_path'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,10 +396,12 @@ def _connect(path: Path, variant: str) -> sqlite3.Connection:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
     try:
-        connection.execute("pragma journal_mode = wal")
+        switch_to_wal(connection, BUSY_SECONDS)
         connection.execute("pragma synchronous = normal")
         connection.execute("pragma cache_size = -65536")
-        connection.executescript(_SCHEMA)
+        if connection.execute(_LAST_MADE).fetchone() is None:
+            # Several processes may come to a new file at once: one makes all of it, the others wait.
+            connection.executescript(f"begin immediate; {_SCHEMA} commit;")
         row = connection.execute("select value from meta where key = 'variant'").fetchone()
         if row is None:
             connection.execute("insert or ignore into meta (key, value) values ('variant', ?)", (variant,))
