@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -150,7 +151,8 @@ def _template(wished: dict[str, Any]) -> str:
         "when": wished["when"],
         "expires": wished["expires"] or "",
     }
-    return written(values) + "\n"
+    # What is empty is to be filled in, not to be quoted.
+    return re.sub(r'(?m)^(\w+): (?:""|\[\])$', r"\1: ", written(values)) + "\n"
 
 
 def _written(app: App, text: str) -> tuple[str, dict[str, Any]]:

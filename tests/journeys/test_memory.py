@@ -1,0 +1,396 @@
+"""Memory as its user meets it: notes, logs, an editor, two work trees, two projects, a backup, a folder taken over."""
+
+from __future__ import annotations
+
+import os
+import pty
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.command import ARGV, HARBOUR, Done, clew, commit, environ, git, write
+
+SECRET = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+
+
+def said(done: Done) -> str:
+    """The reference that a command gave; it must have worked."""
+    assert done.status == 0, done.err
+    return done.out.strip()
+
+
+def editor(tmp_path: Path, code: str) -> dict[str, str | None]:
+    """The environment in which the editor is a Python program; `path` is the file that it is given."""
+    program = tmp_path / "editor.py"
+    head = "import sys\nfrom pathlib import Path\npath = Path(sys.argv[1])\n"
+    program.write_text(head + code, encoding="utf-8")
+    return {"VISUAL": f"{shlex.quote(sys.executable)} {shlex.quote(str(program))}", "EDITOR": "false"}
+
+
+def notes_of(home: Path) -> list[Path]:
+    return sorted((home / "clew" / "memory").rglob("*.md"))
+
+
+# ---------------------------------------------------------------------- writing
+
+
+@pytest.mark.requirement("W-01", "W-04", "W-14", "F-01")
+def test_a_note_says_where_it_is_after_it_was_read_again_and_opens_by_what_it_said(harbour: Path, home: Path) -> None:
+    done = clew("note", "The crane stops at wind force 7. Ask the tower first.", cwd=harbour)
+    ref = said(done)
+    (path,) = notes_of(home)
+    assert ref.startswith("clew://memory/mem_") and f"saved as a new note: {path}" in done.err
+    assert path.name == "the-crane-stops-at-wind-force-7.md"
+    assert f'hint: say when it should come to mind: clew memory set {ref[14:]} when+="…"' in done.err
+    for named in (ref, ref.removeprefix("clew://memory/")):
+        assert clew("open", named, cwd=harbour).out == path.read_text(encoding="utf-8")
+    part = clew("open", f"{ref}#L2-3", "--json", cwd=harbour).json
+    assert (part["kind"], part["first"], part["text"].splitlines()[0]) == ("memory", 2, f"id: {ref[14:]}")
+    assert clew("open", f"{ref}#L99", cwd=harbour).status == 2
+
+
+@pytest.mark.requirement("W-01", "F-01")
+def test_a_note_is_kept_as_its_options_say(harbour: Path) -> None:
+    options = (
+        "--name", "Friday freeze", "--type", "decision", "--when", "may I ship on Friday?",
+        "--when", "release at night", "--tag", "Deploy", "--description", "No releases on Friday",
+        "--branch", "--expires", "2099-12-31",
+    )  # fmt: skip
+    done = clew("note", "-", *options, "--json", cwd=harbour, stdin="Because nobody is there.\n")
+    assert done.json["action"] == "created" and "hint:" not in done.err
+    (row,) = clew("memory", "list", "--json", cwd=harbour).json
+    wanted = {
+        "name": "Friday freeze", "type": "decision", "when": ["may I ship on Friday?", "release at night"],
+        "tags": ["deploy"], "description": "No releases on Friday", "branch": "main", "expires": "2099-12-31",
+    }  # fmt: skip
+    assert {key: row[key] for key in wanted} == wanted
+    assert "Because nobody is there." in clew("open", row["id"], cwd=harbour).out
+
+
+@pytest.mark.requirement("W-01", "F-01")
+def test_what_was_said_already_is_not_written_twice_and_a_correction_supersedes(harbour: Path) -> None:
+    first = said(clew("note", "Retries: five.", "--name", "Retries", "--when", "a call fails", cwd=harbour))
+    again = clew("note", "Retries: five.", "--name", "retries", cwd=harbour)
+    assert said(again) == first and "nothing to save" in again.err
+    assert said(clew("note", "With a pause of 2 s.", "--name", "Retries", cwd=harbour)) == first
+    third = clew("note", "Retries: three.", "--name", "Retries", "--replace", cwd=harbour)
+    assert said(third) != first and f"it takes the place of {first}" in third.err
+    assert "hint:" not in third.err, "the phrases of the old note go along"
+    old = clew("open", first, cwd=harbour)
+    assert "Retries: five." in old.out and f"superseded by {said(third)}" in old.err
+    listed = clew("memory", "list", cwd=harbour)
+    assert first[14:] not in listed.out and "1 more that do not hold any more" in listed.err
+    assert first[14:] in clew("memory", "list", "--stale", cwd=harbour).out
+    hits = clew("memory", "search", "how many retries?", "--json", cwd=harbour).json["hits"]
+    assert hits[0]["reference"].startswith(said(third)) and hits[-1]["stale"]
+
+
+@pytest.mark.requirement("W-01", "W-14")
+def test_a_log_grows_by_the_day_and_its_entries_open_by_their_lines(harbour: Path) -> None:
+    clew("log", "moved the tests to tox", cwd=harbour)
+    ref = said(clew("log", "-", "--heading", "test run", cwd=harbour, stdin="3 passed\n"))
+    assert clew("open", ref, cwd=harbour).out.splitlines()[0].endswith(" test run")
+    assert clew("open", ref, cwd=harbour).out.splitlines()[-1] == "3 passed"
+    hit = clew("memory", "search", "tests tox", "--scope", "logs", "--json", cwd=harbour).json["hits"][0]
+    assert "moved the tests" in hit["snippet"]
+
+
+@pytest.mark.requirement("W-09")
+def test_a_secret_is_taken_out_of_all_that_is_written_and_said_so(harbour: Path, home: Path, tmp_path: Path) -> None:
+    ref = said(noted := clew("note", f"The token of the bot is {SECRET}.", cwd=harbour))
+    clew("log", f"used {SECRET}", cwd=harbour)
+    code = f"path.write_text(path.read_text() + 'and again {SECRET}\\n')"
+    edited = clew("memory", "edit", ref, cwd=harbour, env=editor(tmp_path, code))
+    clew("memory", "set", ref, f"when+=the bot {SECRET}", cwd=harbour)
+    clew("memory", "search", f"bot {SECRET}", cwd=harbour)
+    for done in (noted, edited):
+        assert "secrets were taken out" in done.err
+    files = [path for path in (home / "clew").rglob("*") if path.is_file()]
+    assert len(files) > 4 and not [path for path in files if SECRET.encode() in path.read_bytes()]
+
+
+# ---------------------------------------------------------------------- finding
+
+
+@pytest.mark.requirement("W-06")
+def test_a_miss_says_what_was_searched_and_stands_in_the_audit(harbour: Path) -> None:
+    clew("note", "The crane stops at wind force 7.", cwd=harbour)
+    found = clew("memory", "search", "sourdough", "bread", cwd=harbour)
+    assert (found.status, found.out) == (0, "")
+    assert "nothing found for: sourdough, bread. Searched: 1 documents, " in found.err
+    (entry,) = clew("audit", "--misses", "--json", cwd=harbour).json
+    assert entry["query"] == "sourdough bread"
+
+
+@pytest.mark.requirement("W-06", "F-01")
+def test_a_search_is_narrowed_by_type_tag_scope_and_time(harbour: Path, home: Path) -> None:
+    said(clew("note", "The crane stops in wind.", "--type", "gotcha", "--tag", "lifting", cwd=harbour))
+    old = said(clew("note", "A crane is hired by the hour.", "--name", "Hire", cwd=harbour))
+    path = next(path for path in notes_of(home) if path.stem == "hire")
+    text = path.read_text(encoding="utf-8").replace("created: 2", "created: 1").replace("updated: 2", "updated: 1")
+    path.write_text(text, encoding="utf-8")
+
+    def names(*options: str) -> set[str]:
+        found = clew("memory", "search", "crane", *options, "--json", cwd=harbour).json
+        return {hit["name"] for hit in found["hits"]}
+
+    assert names() == {"The crane stops in wind", "Hire"}
+    assert names("--type", "gotcha") == names("--tag", "#Lifting") == names("--since", "3d") == names() - {"Hire"}
+    assert names("--until", "1001-01-01") == set() and names("--until", "1999-12-31") == {"Hire"}
+    assert names("--scope", "logs") == set()
+    assert said(clew("memory", "set", "Hire", "status=deprecated", cwd=harbour)) == old
+    assert "Hire (deprecated)" in clew("memory", "list", "--stale", cwd=harbour).out
+
+
+@pytest.mark.requirement("W-01")
+def test_what_is_forgotten_is_found_no_more_and_comes_back(harbour: Path) -> None:
+    ref = said(clew("note", "The crane stops at wind force 7.", "--name", "Crane", cwd=harbour))
+    done = clew("memory", "forget", "crane", cwd=harbour)
+    undo = done.err.partition("to take it back: clew ")[2].split()
+    assert clew("memory", "search", "crane", cwd=harbour).out == ""
+    assert "it does not hold any more: deleted" in clew("open", ref, cwd=harbour).err
+    assert clew(*undo, cwd=harbour).status == 0
+    assert ref in clew("memory", "search", "crane", cwd=harbour).out
+
+
+@pytest.mark.requirement("W-01")
+def test_a_key_is_set_and_every_other_byte_stays(harbour: Path, home: Path) -> None:
+    clew("note", "x", "--name", "Retries", cwd=harbour)
+    (path,) = notes_of(home)
+    path.write_bytes(
+        b"\xef\xbb\xbf---\r\nid: mine\r\nname:   'Retries'  # as we say\r\nwhen: [a]\r\n---\r\n\r\nFive.\r\n"
+    )
+    before = path.read_bytes()
+    assert said(clew("memory", "set", "mine", "when+=b", "when+=a", cwd=harbour)) == "clew://memory/mine"
+    after = path.read_bytes()
+    assert b"when: [a, b]\r\n" in after and after.replace(b"[a, b]", b"[a]").startswith(before[:60])
+    assert clew("memory", "set", "mine", "when=", cwd=harbour).status == 0
+    assert b"when" not in path.read_bytes() and b"name:   'Retries'  # as we say\r\n" in path.read_bytes()
+    for wrong in ("colour=red", "type=desision", "expires=soon", "name=", "status+=active", "when"):
+        refused = clew("memory", "set", "mine", wrong, cwd=harbour)
+        assert refused.status == 2 and "hint:" in refused.err
+    new = said(clew("note", "Three.", "--name", "Fewer retries", cwd=harbour))
+    done = clew("memory", "set", new, "supersedes=mine", cwd=harbour)
+    assert "it takes the place of clew://memory/mine" in done.err
+    assert f"superseded by {new}" in clew("open", "clew://memory/mine", cwd=harbour).err
+
+
+# ---------------------------------------------------------------------- an editor
+
+
+@pytest.mark.requirement("W-01")
+def test_an_editor_changes_a_note_and_what_is_wrong_in_it_is_told(harbour: Path, home: Path, tmp_path: Path) -> None:
+    ref = said(clew("note", "Retries: five.", "--name", "Retries", cwd=harbour))
+    code = "path.write_text(path.read_text().replace('five', 'three').replace('type: note', 'type: notte'))"
+    done = clew("memory", "edit", ref, cwd=harbour, env=editor(tmp_path, code))
+    assert said(done) == ref and "`type` is `notte`" in done.err
+    assert "Retries: three." in notes_of(home)[0].read_text(encoding="utf-8")
+    same = clew("memory", "edit", ref, cwd=harbour, env=editor(tmp_path, ""))
+    assert "nothing to save" in same.err
+    failed = clew("memory", "edit", ref, cwd=harbour, env={"VISUAL": "false"})
+    assert failed.status == 2 and "nothing was changed" in failed.err
+
+
+@pytest.mark.requirement("W-01", "W-04")
+@pytest.mark.parametrize("other", ["a note by another process", "an editor of its own"])
+def test_two_who_edit_at_once_lose_nothing(harbour: Path, home: Path, tmp_path: Path, other: str) -> None:
+    ref = said(clew("note", "Retries: five.", "--name", "Retries", cwd=harbour))
+    (path,) = notes_of(home)
+    inside = f"import subprocess\nsubprocess.run({[*ARGV, 'note', 'With a pause.', '--name', 'Retries']!r}, check=True)"
+    by_hand = f"own = Path({str(path)!r})\nown.write_text(own.read_text() + 'With a pause.\\n')"
+    code = (inside if other.startswith("a note") else by_hand) + "\npath.write_text(path.read_text() + 'MINE\\n')"
+    done = clew("memory", "edit", ref, cwd=harbour, env=editor(tmp_path, code))
+    assert done.status == 2 and "has changed since it was read" in done.err
+    kept = Path(done.err.partition("what you wrote is kept in `")[2].partition("`")[0])
+    assert "MINE" in kept.read_text(encoding="utf-8") and kept.stat().st_mode & 0o077 == 0
+    assert path.read_text(encoding="utf-8").endswith("With a pause.\n")
+
+
+@pytest.mark.requirement("F-01")
+def test_adding_without_a_text_opens_the_editor_on_a_terminal(harbour: Path, tmp_path: Path) -> None:
+    code = "text = path.read_text().replace('when:', 'when: [lifting]').replace('name:', 'name: Crane')\n"
+    code += "path.write_text(text + 'Stop.')"
+    ours, theirs = pty.openpty()
+    done = subprocess.run(
+        [*ARGV, "memory", "add", "--type", "gotcha"],
+        cwd=harbour, env=environ(editor(tmp_path, code)), stdin=theirs, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    os.close(theirs)
+    os.close(ours)
+    assert done.returncode == 0, done.stderr
+    (row,) = clew("memory", "list", "--json", cwd=harbour).json
+    assert (row["name"], row["type"], row["when"]) == ("Crane", "gotcha", ["lifting"])
+    piped = clew("memory", "add", "--name", "Quay", cwd=harbour, stdin="The quay is wet.")
+    assert said(piped) and clew("memory", "add", cwd=harbour).status == 2
+
+
+@pytest.mark.requirement("W-01")
+def test_a_hand_edit_counts_at_once_and_a_search_that_runs_meanwhile_breaks_nothing(harbour: Path, home: Path) -> None:
+    for number in range(3):
+        clew("note", f"Berth {number} is {number} m deep.", "--name", f"Berth {number}", cwd=harbour)
+    path = notes_of(home)[0]
+    running = [
+        subprocess.Popen(
+            [*ARGV, "memory", "search", "how deep is it?", "--json"],
+            cwd=harbour, env=environ({}), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )
+        for _ in range(2)
+    ]  # fmt: skip
+    for number in range(40):
+        beside = path.with_name(".swap")
+        beside.write_text(
+            f"---\nid: mine\nname: Berth zero\n---\n\nIt is {number} fathoms deep now.\n", encoding="utf-8"
+        )
+        beside.replace(path)
+    for one in running:
+        _, told = one.communicate(timeout=60)
+        assert one.returncode == 0, told
+    hits = clew("memory", "search", "fathoms", "--json", cwd=harbour).json["hits"]
+    assert hits[0]["reference"].startswith("clew://memory/mine#L6") and "39 fathoms" in hits[0]["snippet"]
+
+
+# ---------------------------------------------------------------------- places
+
+
+@pytest.mark.requirement("W-01", "W-06")
+def test_work_trees_share_notes_and_branches_keep_theirs(harbour: Path, tmp_path: Path) -> None:
+    git(harbour, "worktree", "add", "-q", "-b", "storm", str(tmp_path / "storm"))
+    everywhere = said(clew("note", "The crane stops at wind force 7.", "--name", "Crane", cwd=tmp_path / "storm"))
+    here = said(clew("note", "The crane is broken.", "--name", "Crane", "--branch", cwd=tmp_path / "storm"))
+    assert here != everywhere
+    assert everywhere in clew("memory", "search", "crane", cwd=harbour).out
+    assert here not in clew("memory", "search", "crane", cwd=harbour).out
+    assert here in clew("memory", "search", "crane", cwd=tmp_path / "storm").out
+
+
+@pytest.mark.requirement("W-01", "W-06")
+def test_a_second_project_with_like_named_things_stays_apart(harbour: Path, tmp_path: Path) -> None:
+    mill = write(tmp_path / "mill", HARBOUR | {"mill.txt": "wheat\n"})
+    commit(mill, "Grind wheat")
+    blue = said(clew("note", "Deploy with the blue button.", "--name", "Deploy", cwd=harbour))
+    red = said(clew("note", "Deploy with the red lever.", "--name", "Deploy", cwd=mill))
+    mine = said(clew("note", "Never deploy after lunch.", "--name", "Lunch", "--personal", cwd=mill))
+    found = clew("memory", "search", "how do I deploy?", cwd=harbour).out
+    assert blue in found and mine in found and red not in found
+    assert red in clew("memory", "search", "how do I deploy?", "--all", cwd=harbour).out
+    assert clew("open", red, cwd=harbour).status == 0
+    assert {row["ref"] for row in clew("memory", "list", "--json", cwd=harbour).json} == {blue, mine}
+    assert len(clew("memory", "list", "--all", "--json", cwd=harbour).json) == 3
+    assert said(clew("memory", "set", "Deploy", "tags=ship", cwd=mill)) == red
+
+
+@pytest.mark.requirement("W-01")
+def test_a_folder_that_gets_a_remote_is_told_where_its_notes_lie(harbour: Path, home: Path) -> None:
+    ref = said(clew("note", "The crane stops at wind force 7.", cwd=harbour))
+    git(harbour, "remote", "add", "origin", "https://example.com/ada/harbour.git")
+    told = clew("memory", "list", cwd=harbour)
+    assert ref[14:] not in told.out and "[alias]" in told.err
+    line = told.err.partition("write ")[2].partition(" below [alias]")[0]
+    write(home / "clew", {"workspaces.toml": f"[alias]\n{line}\n"})
+    assert ref[14:] in clew("memory", "list", cwd=harbour).out
+
+
+@pytest.mark.requirement("W-01")
+def test_a_backup_that_is_put_back_is_the_memory_again(harbour: Path, home: Path, tmp_path: Path) -> None:
+    root = home / "clew" / "memory"
+    ref = said(clew("note", "The crane stops at wind force 7.", "--name", "Crane", cwd=harbour))
+    clew("memory", "search", "crane", cwd=harbour)
+    shutil.copytree(root, tmp_path / "backup")
+    clew("note", "The crane stops at wind force 5.", "--name", "Crane", "--replace", cwd=harbour)
+    assert "force 5" in clew("memory", "search", "crane", cwd=harbour).out
+    shutil.rmtree(root)
+    assert clew("memory", "search", "crane", cwd=harbour).out == ""
+    shutil.copytree(tmp_path / "backup", root)
+    found = clew("memory", "search", "crane", cwd=harbour)
+    assert ref in found.out and "force 7" in found.out and "force 5" not in found.out
+    assert clew("open", ref, cwd=harbour).err == ""
+
+
+@pytest.mark.requirement("W-01")
+def test_a_folder_is_taken_over_once_and_followed_afterwards(harbour: Path, tmp_path: Path) -> None:
+    vault = write(
+        tmp_path / "vault", {"crane.md": "# Crane\n\nStops at 7.\n", "ops/deploy.md": "Blue button.\n", "x.txt": "x"}
+    )
+    before = {path: path.read_bytes() for path in vault.rglob("*.md")}
+    planned = clew("memory", "import", str(vault), "--dry-run", cwd=harbour)
+    assert "nothing was written; it would be: new 2" in planned.err
+    assert clew("memory", "list", "--json", cwd=harbour).json == []
+    first = clew("memory", "import", str(vault), "--json", cwd=harbour).json
+    assert [(row["file"], row["action"]) for row in first["files"]] == [("crane.md", "new"), ("ops/deploy.md", "new")]
+    assert {path: path.read_bytes() for path in vault.rglob("*.md")} == before
+    (vault / "crane.md").write_text("# Crane\n\nStops at 6.\n", encoding="utf-8")
+    second = clew("memory", "import", str(vault), cwd=harbour)
+    assert "new: 0, changed: 1, the same: 1" in second.err and second.out.startswith("changed ")
+    assert "Stops at 6." in clew("memory", "search", "crane stops", cwd=harbour).out
+    assert clew("memory", "import", str(tmp_path / "nothing"), cwd=harbour).status == 2
+
+
+@pytest.mark.requirement("W-01", "F-01")
+def test_a_check_fails_where_something_is_wrong_and_mends_what_it_can(harbour: Path, home: Path) -> None:
+    assert clew("memory", "check", cwd=harbour).status == 0
+    write(home / "clew" / "memory", {"user/taste.md": "---\nname: Taste\ndescription: d\ntags [a]\n---\n\nTabs.\n"})
+    found = clew("memory", "check", cwd=harbour)
+    assert found.status == 1 and "user/taste.md:1: the document has no id" in found.out
+    assert "user/taste.md:4: this line belongs to no key" in found.out and "findings: 2" in found.err
+    left = clew("memory", "check", "--fix", "--json", cwd=harbour)
+    assert left.status == 1 and left.json["mended"] == ["user/taste.md"]
+    assert [one["line"] for one in left.json["findings"]] == [4]
+    path = home / "clew" / "memory" / "user" / "taste.md"
+    clew("memory", "search", "tabs", cwd=harbour)
+    path.write_text(
+        "\n".join(line for line in path.read_text().splitlines() if "tags" not in line and "id:" not in line)
+    )
+    clew("memory", "check", "--fix", cwd=harbour)
+    assert "references to that find nothing" in clew("memory", "check", cwd=harbour).out
+
+
+@pytest.mark.requirement("W-01", "W-14")
+def test_a_document_without_an_id_opens_by_its_path(harbour: Path, home: Path) -> None:
+    write(home / "clew" / "memory", {"user/taste.md": "# Taste\n\nTabs, never blanks.\n"})
+    hit = clew("memory", "search", "tabs", "--json", cwd=harbour).json["hits"][0]
+    assert hit["reference"] == "user/taste.md#L1-3"
+    assert clew("open", hit["reference"], cwd=harbour).out == "# Taste\n\nTabs, never blanks.\n"
+
+
+@pytest.mark.requirement("F-01", "Q-20")
+def test_references_are_completed_by_id_and_by_name(harbour: Path) -> None:
+    ref = said(clew("note", "x", "--name", "Crane in the wind", cwd=harbour))
+    env = {"_CLEW_COMPLETE": "bash_complete", "COMP_CWORD": "3"}
+    for begun in ("mem_", "crane"):
+        done = clew(cwd=harbour, env=env | {"COMP_WORDS": f"clew memory edit {begun}"})
+        assert done.out.split(",")[-1].strip() == ref[14:]
+    done = clew(cwd=harbour, env=env | {"COMP_CWORD": "2", "COMP_WORDS": "clew open mem_"})
+    assert ref[14:] in done.out
+
+
+@pytest.mark.requirement("W-17")
+def test_what_was_written_is_committed_when_the_command_ends(harbour: Path, home: Path) -> None:
+    assert clew("sync", "init", cwd=harbour).status == 0
+    clew("note", "The crane stops at wind force 7.", "--name", "Crane", cwd=harbour)
+    root = home / "clew" / "memory"
+    assert git(root, "status", "--porcelain") == ""
+    assert "new note `Crane`" in git(root, "log", "-1", "--format=%s")
+
+
+@pytest.mark.requirement("F-01")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("note",), ("note", " "), ("note", "x", "--expires", "soon"), ("note", "x", "--expires", "2001-01-01"),
+        ("note", "x", "--type", "desision"), ("log",), ("memory", "edit", "nothing"), ("memory", "forget", "nothing"),
+        ("memory", "search", " "), ("memory", "search", "x", "--since", "soon"),
+        ("memory", "set", "nothing", "type=note"), ("open", "clew://memory/"), ("open", "mem_000000000000"),
+        ("memory", "import", "nothing"),
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_what_cannot_be_done_is_told_with_what_can(harbour: Path, home: Path, arguments: tuple[str, ...]) -> None:
+    found = clew(*arguments, cwd=harbour)
+    assert found.status == 2 and found.err.startswith("error: ") and "\nhint: " in found.err and found.out == ""
+    assert notes_of(home) == []
+    chinese = clew(*arguments, cwd=harbour, env={"LC_ALL": "zh_CN.UTF-8"})
+    assert chinese.err.startswith("错误：") and "\n提示：" in chinese.err
+    assert clew("note", "-", cwd=harbour, stdin=b"\0\1").status == 2
