@@ -284,7 +284,7 @@ def test_pictures_in_a_folder_do_not_count(root: Path) -> None:
         ("ä中".encode("utf-8-sig"), "ä中", ""),
         ("ä中".encode("utf-16"), "ä中", "read as UTF-16"),
         ("登录失败，请检查配置。\n".encode("gb18030"), "登录失败，请检查配置。", "read as GB 18030"),
-        (b"caf\xe9 " + b"x" * 50, "caf\ufffd " + "x" * 50, "not UTF-8: 1 characters replaced"),
+        (b"caf\xe9 " + b"x" * 50, "caf\ufffd " + "x" * 50, "not UTF-8: 1 character replaced"),
         (b"", "", ""),
     ],
 )

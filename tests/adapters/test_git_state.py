@@ -111,7 +111,7 @@ def test_secrets_in_changes_and_messages_do_not_get_out(repo: Path) -> None:
     found = collected(repo, wants_diff=True)
     assert found["git:diff:.env"].text == ""
     assert "it holds secrets" in found["git:diff:.env"].line
-    assert found["git:diff:a.txt"].note == "redacted: 1 secrets"
+    assert found["git:diff:a.txt"].note == "redacted: 1 secret"
     for fragment in found.values():
         assert token not in fragment.text + fragment.line
         assert "hunter2222" not in fragment.text

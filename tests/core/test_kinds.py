@@ -25,7 +25,7 @@ NAMED = [
     ("pyproject.toml", Kind.CONFIG),
     (".github/workflows/ci.yml", Kind.CONFIG),
     ("Makefile", Kind.CONFIG),
-    ("LICENSE", Kind.CONFIG),
+    ("LICENSE", Kind.CHANGELOG),
     (".gitignore", Kind.CONFIG),
     ("examples/basic/main.go", Kind.EXAMPLE),
     ("CHANGES.rst", Kind.CHANGELOG),

@@ -262,7 +262,7 @@ def test_open_shows_no_secret(harbour: Path) -> None:
         found = clew("open", name, cwd=harbour)
         assert found.status == 0 and "REDACTED" in found.out
         assert "hunter2" not in found.out and "AKIAQ3EGSTOIWDKV7N2M" not in found.out
-        assert "1 secrets are not shown" in found.err
+        assert "secrets not shown: 1" in found.err
 
 
 # ---------------------------------------------------------------------- manners

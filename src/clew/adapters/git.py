@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from clew.adapters.git_process import BlobReader, GitCommand, GitStream, clean_environ, find_program
+from clew.core.text.content import read_text
 
 Reason = Literal["no git", "too old", "none", "dubious", "strange", "failed"]
 """`none`: no repository here. `dubious`: git distrusts its owner. `strange`: its work tree is not where it lies."""
@@ -285,7 +286,12 @@ class Git:
         found = self._command.run(*arguments, limit=limit)
         if not found.good and not found.cut:
             return None
-        return found.stdout.decode("utf-8", "replace"), found.cut
+        # Whole lines tell the encoding: half a character at the end would make the others look like no text at all.
+        whole = found.stdout[: found.stdout.rfind(b"\n") + 1] if found.cut else found.stdout
+        text = read_text(whole)
+        if text is None or not text.note:
+            return found.stdout.decode("utf-8", "replace"), found.cut
+        return text.text, found.cut
 
 
 def find_repository(cwd: Path, environ: Mapping[str, str], *, seconds: float = 10.0) -> Git | NoRepository:
@@ -403,8 +409,14 @@ def _change(token: bytes, was: bytes | None) -> Change:
     return Change(os.fsdecode(fields[-1]), staged, unstaged, former, conflict=kind == b"u")
 
 
+def _text(field: bytes) -> str:
+    """Words of a commit. git knows only of encodings that the commit names."""
+    found = read_text(field)
+    return found.text if found else field.decode("utf-8", "replace")
+
+
 def _commit(fields: list[bytes]) -> Commit:
-    ident, parents, at, author, subject, body = (field.decode("utf-8", "replace") for field in fields[1:7])
+    ident, parents, at, author, subject, body = map(_text, fields[1:7])
     names = [os.fsdecode(name) for name in fields[8:]]
     if names:
         names[0] = names[0].removeprefix("\n")

@@ -30,7 +30,7 @@ class Cited:
     @property
     def ref(self) -> str:
         """`path:line` of the first line."""
-        return f"{self.path}:{self.first}"
+        return f"{printable(self.path)}:{self.first}"
 
 
 def cite(
@@ -72,7 +72,7 @@ def _densest(shown: Shown, wanted: frozenset[str]) -> tuple[int, int]:
 def render(cited: Sequence[Cited]) -> Iterator[str]:
     """Pieces of plain text, one a passage: the reference, then the lines with their numbers."""
     for place, one in enumerate(cited):
-        head = f"{printable(one.path)}:{one.first}"
+        head = one.ref
         symbol = f"  ({printable(one.symbol)})" if one.symbol else ""
         width = len(str(one.last))
         body = "\n".join(f"  {number:>{width}}  {line}" for number, line in enumerate(one.text.split("\n"), one.first))

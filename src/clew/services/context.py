@@ -35,7 +35,7 @@ from clew.core.text.printable import printable
 from clew.core.text.redact import is_secret_path
 from clew.errors import StoreError
 from clew.services.code_index import Freshened, Progress, freshen
-from clew.services.passages import read_lines, related_fragments
+from clew.services.passages import known_of, read_lines, related_fragments
 from clew.services.relevance import Related
 from clew.services.searches import Outcome, Searches
 from clew.stores.index import is_damage, remove
@@ -53,6 +53,7 @@ ASKED_SHARE, USUAL_SHARE = 0.5, 0.06
 """Share of the room that the map of the tree may take: where it is asked for, and else beside the environment."""
 CHARACTERS = 2.8
 """Characters a token that names of files have at least, in general."""
+_ATTACH = "to give it redacted, attach it: clew ask QUESTION"
 MOST_ANCHOR_FILES = 24
 """Files that are anchors in one prompt."""
 _UNKNOWN = {"en": "no file here speaks of ", "zh": "这里没有文件提到："}
@@ -230,6 +231,9 @@ def gather_from(
     notices = (*attached.notices, *filter(None, [freshened.notice]))
     if decision.mode is Mode.RICH and found and related.unknown:
         notices = (*notices, _UNKNOWN["zh" if wish.language.startswith("zh") else "en"] + ", ".join(related.unknown))
+    given = {fragment.ref for fragment in attached.fragments}
+    withheld = [printable(path) for path in related.paths if is_secret_path(path) and printable(path) not in given]
+    notices = (*notices, *(f"{path}: withheld, it usually holds secrets; {_ATTACH} {path}" for path in withheld))
     return Gathered(snapshot, decision, reason, related, found, notices, freshened, searches.outcome, side_asked)
 
 
@@ -320,11 +324,9 @@ def _anchor_files(wish: Wish, searches: Searches, related: Related) -> list[Frag
             chosen.setdefault(path, weight)
     fragments: list[Fragment] = []
     for path, weight in list(chosen.items())[:MOST_ANCHOR_FILES]:
-        row = searches.rows()[path]
-        if is_secret_path(path):
-            continue
-        line = f"{printable(path)} ({row.lines} lines, {row.size} bytes)"
-        fragments.append(Fragment("related", path, "", weight, anchor=True, line=line, group=path))
+        row, shown = searches.rows()[path], printable(path)
+        known = known_of(path, row.kind, row.lines) + ("" if is_secret_path(path) else f", {row.size} bytes")
+        fragments.append(Fragment("related", shown, "", weight, anchor=True, line=f"{shown} ({known})", group=shown))
     return fragments
 
 

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from clew.core.context.fragment import Fragment
+from clew.core.index.kinds import Kind
 from clew.core.ports import Tree
-from clew.core.text.content import decode
-from clew.core.text.printable import printable
-from clew.core.text.redact import Redacted, redact
+from clew.core.text.content import read_text
+from clew.core.text.printable import counted, printable
+from clew.core.text.redact import Redacted, is_secret_path, redact
 from clew.errors import ClewError
 from clew.services.relevance import Related, RelatedFile
 
@@ -17,6 +18,8 @@ MAP_REF = "related:files"
 """Reference of the fragment that lists the best files."""
 NAMED_FILES = 10
 """Files that a context names in the order of their relevance."""
+WITHHELD = "withheld: it usually holds secrets"
+"""What stands beside the name of a file of secrets."""
 MOST_PASSAGES = 60
 """Passages of one question that may become fragments."""
 
@@ -32,23 +35,38 @@ class Shown:
     score: float
 
 
-def read_lines(tree: Tree) -> Callable[[str], tuple[str, ...]]:
-    """A reader of the lines of a file, which reads each file once. What cannot be read or is binary has no lines."""
-    seen: dict[str, tuple[str, ...]] = {}
+class LineReader:
+    """Reads the lines of a file, each file once. What cannot be read or is binary has no lines."""
 
-    def read(path: str) -> tuple[str, ...]:
-        if path not in seen:
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._seen: dict[str, tuple[tuple[str, ...], str]] = {}
+
+    def __call__(self, path: str) -> tuple[str, ...]:
+        """The lines of the file at a path of the tree."""
+        return self._read(path)[0]
+
+    def note(self, path: str) -> str:
+        """How the file was read, where it is not UTF-8."""
+        return self._read(path)[1]
+
+    def _read(self, path: str) -> tuple[tuple[str, ...], str]:
+        if path not in self._seen:
             try:
-                text = decode(tree.read(path))
+                found = read_text(self._tree.read(path))
             except ClewError:
-                text = None
-            lines = (text or "").split("\n")
+                found = None
+            text, note = found or ("", "")
+            lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
             if lines and not lines[-1]:
                 lines.pop()
-            seen[path] = tuple(lines)
-        return seen[path]
+            self._seen[path] = tuple(lines), note
+        return self._seen[path]
 
-    return read
+
+def read_lines(tree: Tree) -> LineReader:
+    """A reader of the lines of a tree's files."""
+    return LineReader(tree)
 
 
 def shown_passages(related: Related, read: Callable[[str], tuple[str, ...]], most: int = MOST_PASSAGES) -> list[Shown]:
@@ -64,7 +82,7 @@ def shown_passages(related: Related, read: Callable[[str], tuple[str, ...]], mos
 
 def related_fragments(
     related: Related,
-    read: Callable[[str], tuple[str, ...]],
+    read: LineReader,
     weight: int,
     *,
     most: int = MOST_PASSAGES,
@@ -77,17 +95,19 @@ def related_fragments(
         body = "\n".join(shown.lines)
         clean = redact(body) if redacts else Redacted(body)
         notes = [] if shown.first == 1 and shown.last >= whole else [f"{shown.last - shown.first + 1} of {whole} lines"]
+        if encoding := read.note(shown.file.path):
+            notes.append(encoding)
         if clean.count:
-            notes.append(f"redacted: {clean.count} secrets")
+            notes.append(f"redacted: {counted(clean.count, 'secret')}")
         fragments.append(
             Fragment(
                 "related",
-                f"{shown.file.path}:{shown.first}-{shown.last}",
+                f"{printable(shown.file.path)}:{shown.first}-{shown.last}",
                 clean.text,
                 weight,
                 relevance=shown.score,
                 note="; ".join(notes),
-                group=shown.file.path,
+                group=printable(shown.file.path),
                 order=shown.first,
             )
         )
@@ -99,10 +119,24 @@ def named_files(related: Related) -> list[RelatedFile]:
     return list(related.files[:NAMED_FILES])
 
 
+def known_of(path: str, kind: Kind, lines: int) -> str:
+    """What is known of a file, for a list that names it: its lines, or why its contents were not read."""
+    if is_secret_path(path):
+        return WITHHELD
+    return "contents not read" if kind is Kind.DATA else counted(lines, "line")
+
+
+def listed_files(related: Related) -> list[str]:
+    """The best files, each on a line with its place and what is known of it."""
+    return [
+        f"{place}. {printable(file.path)} ({known_of(file.path, file.kind, file.lines)})"
+        for place, file in enumerate(named_files(related), 1)
+    ]
+
+
 def _map(related: Related, weight: int) -> Fragment:
     """One short fragment that names the best files in order, so that what is not shown is known by name."""
-    rows = [
-        f"{place}. {printable(file.path)} ({file.lines} lines)" for place, file in enumerate(named_files(related), 1)
-    ]
     best = max(passage.score for passage in related.passages)
-    return Fragment("related", MAP_REF, "\n".join(rows), weight, relevance=best + 1.0, note="best files, in order")
+    return Fragment(
+        "related", MAP_REF, "\n".join(listed_files(related)), weight, relevance=best + 1.0, note="best files, in order"
+    )

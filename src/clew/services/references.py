@@ -8,20 +8,26 @@ import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clew.adapters.git import Git, NoRepository
 from clew.adapters.regular import read_regular, size_words
+from clew.adapters.sources.environment import Environment
 from clew.adapters.sources.files import WorkTree
 from clew.adapters.sources.git_state import DIFF, STATUS, GitState
+from clew.adapters.sources.tree import DirectoryTree
 from clew.core.context.fragment import Exchange
 from clew.core.memory.document import tier_of
 from clew.core.text.content import decode
-from clew.core.text.printable import printable
+from clew.core.text.printable import printable, unescaped
 from clew.core.text.redact import is_secret_path, redact
 from clew.errors import NotFound, Refused, UsageError
+from clew.services.code_index import freshen
 from clew.services.context import Place
+from clew.services.passages import MAP_REF, listed_files
+from clew.services.relevance import Finder, load_glossary, load_ranking
 
 if TYPE_CHECKING:
     from clew.services.memory import Memory
@@ -34,6 +40,13 @@ GIT_REFERENCES = ("git:branch", STATUS, "git:last-commit", "git:commits")
 _RANGE = re.compile(r"(?P<path>.+?):(?P<first>\d+)(?:-(?P<last>\d+))?(?::\d+)?", re.DOTALL)
 MEMORY = "clew://memory/"
 _MADE = re.compile(r"mem_[0-9a-f]{12}(?:#.*)?")
+TREE_REF, ENVIRONMENT = "tree", "environment:"
+_MOST_TREE_LINES, _MOST_TREE_NAMES = 2000, 40
+_PASSING = {
+    "stdin": "give it again: `… | clew ask QUESTION`",
+    "shell:history": "your shell's own `history` lists it",
+}
+"""References of what Clew was given and does not keep, with where it is."""
 _HASH = re.compile(r"[0-9a-fA-F]{4,40}")
 
 
@@ -44,7 +57,7 @@ class Opened:
     ref: str
     """The reference in its plain form."""
     kind: str
-    """`file`, `memory`, `exchange`, `git` or `commit`."""
+    """`file`, `memory`, `exchange`, `git`, `commit`, `tree`, `environment` or `related`."""
     text: str
     """Without a trailing line break."""
     first: int = 0
@@ -66,26 +79,33 @@ def open_reference(
 
     Raises NotFound with near names, Refused (outside of the workspace, not a file, binary), UsageError (no reference).
     """
-    ref = ref.strip()
+    # Only blanks around it that a shell's quotes keep: other white space may belong to a name.
+    ref = ref.strip(" \n")
     if not ref or "\0" in ref:
         raise UsageError("there is no reference", hint="for instance: " + ", ".join(FORMS))
     if ref.startswith("exchange:"):
         return _exchange(ref, exchanges)
     if ref.startswith("git:"):
         return _git(ref, place.git)
+    if ref in _PASSING:
+        raise NotFound(f"`{ref}` is not kept: it stood in one prompt only", hint=_PASSING[ref])
+    if ref == MAP_REF:
+        return _best_files(place, exchanges)
+    if (ref == TREE_REF or ref.startswith(ENVIRONMENT)) and (opened := _side(ref, place)) is not None:
+        return opened
     if memory is not None and (ref.startswith(MEMORY) or _MADE.fullmatch(ref)):
         return _document(ref, memory())
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", ref):
         raise UsageError(f"`{printable(ref, 200)}` is a URL, and Clew fetches nothing", hint="open it in a browser")
     # A file may be named `notes:7`: what is there as it stands goes first.
-    path = _existing(ref, place)
-    if path is not None:
-        return _file(ref, path, place, 1, None)
+    for name in unescaped(ref):
+        if (path := _existing(name, place)) is not None:
+            return _file(name, path, place, 1, None)
     if match := _RANGE.fullmatch(ref):
-        path = _existing(match["path"], place)
-        if path is not None:
-            first = int(match["first"])
-            return _file(match["path"], path, place, first, int(match["last"] or first))
+        for name in unescaped(match["path"]):
+            if (path := _existing(name, place)) is not None:
+                first = int(match["first"])
+                return _file(name, path, place, first, int(match["last"] or first))
     if isinstance(place.git, Git) and _HASH.fullmatch(ref) and (commit := place.git.resolve(ref)):
         return _commit(commit, place.git)
     if memory is not None and tier_of(ref.partition("#")[0]) is not None:
@@ -159,6 +179,30 @@ def _document(ref: str, memory: Memory) -> Opened:
     )
 
 
+def _side(ref: str, place: Place) -> Opened | None:
+    """The map of the tree, or a fact about the machine; None where there is no such fact."""
+    root = place.workspace.root
+    if ref == TREE_REF:
+        drawn = DirectoryTree(
+            WorkTree(root).entries(), most_lines=_MOST_TREE_LINES, most_names=_MOST_TREE_NAMES
+        ).collect("")
+        return Opened(ref, TREE_REF, drawn[0].text if drawn else "")
+    now = datetime.fromtimestamp(place.now()).astimezone()
+    facts = {one.ref: one.text for one in Environment(place.environ, place.cwd, root, clock=lambda: now).collect("")}
+    return Opened(ref, "environment", facts[ref]) if ref in facts else None
+
+
+def _best_files(place: Place, exchanges: Sequence[Exchange]) -> Opened:
+    """The list of best files for the question that was asked last: it is found anew, for the files as they are now."""
+    if not exchanges:
+        raise NotFound("nothing has been asked in this workspace", hint="`clew context QUESTION` names the best files")
+    freshened = freshen(place.index, WorkTree(place.workspace.root), place.git, None, place.watcher, place.now)
+    with freshened.index as index:
+        related = Finder(index, load_ranking(), load_glossary()).find(exchanges[-1].question)
+    rows = [f"exchange:{exchanges[-1].id}: {printable(exchanges[-1].question, 200)}", *listed_files(related)]
+    return Opened(MAP_REF, "related", redact("\n".join(rows)).text)
+
+
 def _exchange(ref: str, exchanges: Sequence[Exchange]) -> Opened:
     number = ref.removeprefix("exchange:")
     for one in exchanges:
@@ -177,8 +221,9 @@ def _git(ref: str, git: Git | NoRepository) -> Opened:
     if ref in GIT_REFERENCES:
         raise NotFound(f"`{ref}` is empty: the repository has too few commits", hint="`clew open git:branch`")
     if ref.startswith(DIFF):
-        cut = git.diff(ref.removeprefix(DIFF)) if not is_secret_path(ref) else None
-        if cut and cut[0]:
+        shown = unescaped(ref.removeprefix(DIFF)) if not is_secret_path(ref) else ()
+        cut = next((diff for path in shown if (diff := git.diff(path)) and diff[0]), None)
+        if cut:
             clean = redact(cut[0].rstrip("\n"))
             return Opened(ref, "git", clean.text, redacted=clean.count)
         raise NotFound(f"`{printable(ref, 200)}`: nothing to show", hint="`clew open git:status` lists the changes")

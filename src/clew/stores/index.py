@@ -26,10 +26,10 @@ from clew.core.text.content import decode, generated
 from clew.core.text.redact import is_secret_path
 from clew.core.text.terms import path_terms, terms
 from clew.errors import ClewError, StoreBusy, StoreError
-from clew.stores.index_reading import IndexReading
+from clew.stores.index_reading import IndexReading, kept_path, path_value
 from clew.stores.wal import switch_to_wal
 
-FORMAT = 2
+FORMAT = 3
 """Raise it when rows of the same text change."""
 TICK = 2.0
 """Seconds: the coarsest clock of a file system in use (FAT: 2 s)."""
@@ -179,7 +179,7 @@ class CodeIndex(IndexReading):
             read, changed = self._bring(entries, take, progress)
         digest = hashlib.blake2b(digest_size=16)
         for path in sorted(entries):
-            digest.update(f"{path}\0{entries[path].stamp}\n".encode())
+            digest.update(os.fsencode(f"{path}\0{entries[path].stamp}\n"))
         if digest.hexdigest() != self.digest():
             self._db.execute("insert or replace into meta (key, value) values ('digest', ?)", (digest.hexdigest(),))
         return read, changed, len(gone)
@@ -191,7 +191,7 @@ class CodeIndex(IndexReading):
     def difference(self, tree: Tree) -> tuple[int, int]:
         """Numbers of files of `tree` that are new or changed since the last refresh, and of those that are gone."""
         entries = {entry.path: entry for entry in tree.entries()}
-        known = dict[str, str](self._db.execute("select path, stamp from files"))
+        known = {kept_path(path): stamp for path, stamp in self._db.execute("select path, stamp from files")}
         stale = sum(known.get(path) != entry.stamp for path, entry in entries.items())
         return stale, len(known.keys() - entries.keys())
 
@@ -203,7 +203,8 @@ class CodeIndex(IndexReading):
     def _difference(self, entries: dict[str, Entry]) -> tuple[list[str], list[str]]:
         known = dict[str, str]()
         young = set[str]()
-        for path, mark, is_young in self._db.execute("select path, stamp, young from files"):
+        for value, mark, is_young in self._db.execute("select path, stamp, young from files"):
+            path = kept_path(value)
             known[path] = mark
             if is_young:
                 young.add(path)
@@ -230,7 +231,9 @@ class CodeIndex(IndexReading):
 
     def _take(self, tree: Tree, outline: Callable[[str, str], Outline], entry: Entry, now: Callable[[], float]) -> bool:
         """Read one file again; whether its content is another one."""
-        row = self._db.execute("select id, stamp, digest from files where path = ?", (entry.path,)).fetchone()
+        row = self._db.execute(
+            "select id, stamp, digest from files where path = ?", (path_value(entry.path),)
+        ).fetchone()
         young = entry.mtime > 0 and now() - entry.mtime < TICK
         file_kind = kind(entry.path)
         content = b""
@@ -251,7 +254,7 @@ class CodeIndex(IndexReading):
             return False
         self._forget(entry.path)
         text = decode(content)
-        if text is None or generated(text):
+        if text is None or generated(text, prose=file_kind in (Kind.DOC, Kind.TEST)):
             text, file_kind = "", Kind.DATA
         self._insert(entry, file_kind, digest, young, outline(entry.path, text) if text else None, text)
         return True
@@ -262,7 +265,7 @@ class CodeIndex(IndexReading):
         lines = found.lines if found else 0
         cursor = self._db.execute(
             "insert into files (path, size, stamp, digest, kind, lines, mtime, young) values (?, ?, ?, ?, ?, ?, ?, ?)",
-            (entry.path, entry.size, entry.stamp, digest, file_kind.value, lines, entry.mtime, young),
+            (path_value(entry.path), entry.size, entry.stamp, digest, file_kind.value, lines, entry.mtime, young),
         )
         file_id = cursor.lastrowid
         where = path_terms(entry.path)
@@ -296,7 +299,7 @@ class CodeIndex(IndexReading):
         )
 
     def _forget(self, path: str) -> None:
-        row = self._db.execute("select id from files where path = ?", (path,)).fetchone()
+        row = self._db.execute("select id from files where path = ?", (path_value(path),)).fetchone()
         if row is None:
             return
         self._db.execute("delete from chunk_terms where rowid in (select id from chunks where file = ?)", row)
@@ -343,7 +346,7 @@ class CodeIndex(IndexReading):
                 )
                 self._db.executemany(
                     "insert into commit_files (commit_id, path) values (?, ?)",
-                    [(row.lastrowid, path) for path in commit.paths],
+                    [(row.lastrowid, path_value(path)) for path in commit.paths],
                 )
             self._db.execute("insert or replace into meta (key, value) values ('head', ?)", (head,))
 

@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from clew.core.index.kinds import Kind
+
+
+def path_value(path: str) -> str | bytes:
+    """A path as it is kept: text, or its bytes where they are no UTF-8, which no text in a database can hold.
+
+    The columns of paths have no say in it: SQLite keeps bytes as bytes, and compares them with nothing but bytes.
+    """
+    try:
+        path.encode("utf-8")
+    except UnicodeEncodeError:
+        return os.fsencode(path)
+    return path
+
+
+def kept_path(value: str | bytes) -> str:
+    """The path of a `path_value`."""
+    return value if isinstance(value, str) else os.fsdecode(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +103,7 @@ class IndexReading:
         for commit, path in self._db.execute(
             f"select commit_id, path from commit_files where commit_id in ({marks})", list(commits)
         ):
-            found.setdefault(commit, []).append(path)
+            found.setdefault(commit, []).append(kept_path(path))
         return found
 
     def commit_rows(self, commits: Sequence[int]) -> dict[int, tuple[str, int, str]]:
@@ -100,7 +118,7 @@ class IndexReading:
             "select path, min(place) from (select id, row_number() over (order by at desc, sha) - 1 as place "
             "from commits order by place limit ?) as latest join commit_files on commit_id = latest.id group by path"
         )
-        return dict(self._db.execute(query, (most,)))
+        return {kept_path(path): place for path, place in self._db.execute(query, (most,))}
 
     def commit_ages(self) -> dict[int, int]:
         """By commit: how many known commits are newer."""
@@ -110,12 +128,13 @@ class IndexReading:
 
     def touched(self) -> dict[str, int]:
         """Number of known commits that changed each path."""
-        return dict(self._db.execute("select path, count(*) from commit_files group by path"))
+        query = "select path, count(*) from commit_files group by path"
+        return {kept_path(path): count for path, count in self._db.execute(query)}
 
     def files(self) -> dict[int, FileRow]:
         """All indexed files by id."""
         query = "select id, path, kind, lines, size, mtime, stamp from files"
-        return {row[0]: FileRow(row[0], row[1], Kind(row[2]), *row[3:]) for row in self._db.execute(query)}
+        return {row[0]: FileRow(row[0], kept_path(row[1]), Kind(row[2]), *row[3:]) for row in self._db.execute(query)}
 
     def chunk_files(self) -> dict[int, int]:
         """The file of every chunk."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from clew.adapters.git import Git
 from clew.core.ports import Entry
+from clew.core.text.printable import printable
 from clew.errors import NotFound
 
 
@@ -25,14 +26,10 @@ class CommitTree:
         self.close()
 
     def entries(self) -> Iterator[Entry]:
-        """Regular files in the order of git, those whose names are no UTF-8 left out. Raises NotFound for no commit."""
+        """Regular files in the order of git. Raises NotFound for no commit."""
         if self._git.resolve(self._commit) is None:
             raise NotFound(f"there is no commit {self._commit}", hint="fetch the commit, or name another repository")
         for file in self._git.tree(self._commit):
-            try:
-                file.path.encode("utf-8")
-            except UnicodeEncodeError:
-                continue
             self._blobs[file.path] = file.blob
             yield Entry(file.path, file.size, file.blob)
 
@@ -42,7 +39,7 @@ class CommitTree:
             for _ in self.entries():
                 pass
         if path not in self._blobs:
-            raise NotFound(f"`{path}` is not in {self._commit[:12]}")
+            raise NotFound(f"`{printable(path)}` is not in {self._commit[:12]}")
         return self._reader.read(self._blobs[path])
 
     def close(self) -> None:

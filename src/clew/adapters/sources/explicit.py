@@ -14,7 +14,8 @@ from typing import BinaryIO
 from clew.adapters.regular import read_regular, size_words
 from clew.core.context.fragment import DEFAULT_WEIGHTS, Fragment
 from clew.core.ports import Tree
-from clew.core.text.printable import printable
+from clew.core.text.content import read_text
+from clew.core.text.printable import counted, printable
 from clew.core.text.redact import is_secret_path, redact
 from clew.core.text.wildcards import ANY, FOLDERS, STAR, compiled
 from clew.errors import NotFound, OverBudget, Refused, UsageError
@@ -223,7 +224,7 @@ class Explicit:
             return None
         if len(content) > left:
             raise OverBudget(f"`{item.ref}` grew while it was read", hint="ask again", size=len(content), limit=left)
-        if _text(content) is None:
+        if read_text(content) is None:
             notices.append(f"{item.ref}: left out, it is binary")
             return None
         return content
@@ -240,7 +241,7 @@ class Explicit:
 
     def _fragment(self, item: _Item | None, content: bytes, notices: list[str]) -> Fragment:
         ref = "stdin" if item is None else item.ref
-        decoded = _text(content)
+        decoded = read_text(content)
         if decoded is None:
             raise UsageError(f"`{ref}` is binary ({size_words(len(content))})", hint="convert it to text first")
         text, note = decoded
@@ -249,8 +250,9 @@ class Explicit:
         if secret and self._redacts:
             redacted = redact(text, strict=True)
             text = redacted.text
-            notes.append(f"redacted: {redacted.count} secrets")
-            notices.append(f"{ref} usually holds secrets: {redacted.count} were removed before it was given")
+            notes.append(f"redacted: {counted(redacted.count, 'secret')}")
+            verb = "was" if redacted.count == 1 else "were"
+            notices.append(f"{ref} usually holds secrets: {redacted.count} {verb} removed before it was given")
         rows = text.removesuffix("\n").count("\n") + 1 if text else 0
         line = "" if item is None else f"{ref}, {rows} lines, {size_words(len(content))}"
         return Fragment(
@@ -284,32 +286,6 @@ def _looks_binary(path: Path) -> bool:
             return stat.S_ISREG(os.fstat(descriptor).st_mode) and b"\0" in file.read(8192)
     except OSError:
         return False
-
-
-def _text(content: bytes) -> tuple[str, str] | None:
-    """The text of a file and a note on how it was read; None when it is binary."""
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        try:
-            return content.decode("utf-16"), "read as UTF-16"
-        except UnicodeDecodeError:
-            return None
-    if b"\0" in content:
-        return None
-    try:
-        return content.decode("utf-8-sig"), ""
-    except UnicodeDecodeError:
-        pass
-    try:
-        text = content.decode("gb18030")
-        # Any bytes may pass as this encoding; only text full of common Chinese characters is taken for it.
-        foreign = re.findall(r"[^\x00-\x7f]", text)
-        if len(re.findall(r"[\u4e00-\u9fa5\u3000-\u303f\uff00-\uffef]", text)) > 0.9 * len(foreign):
-            return text, "read as GB 18030"
-    except UnicodeDecodeError:
-        pass
-    text = content.decode("utf-8", "replace")
-    bad = text.count("\ufffd")
-    return None if bad > max(20, len(text) // 10) else (text, f"not UTF-8: {bad} characters replaced")
 
 
 def _inside(path: str, root: Path) -> str | None:

@@ -14,6 +14,7 @@ from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from clew.adapters.regular import read_regular
 from clew.core.ports import Entry
+from clew.core.text.printable import printable
 from clew.core.text.wildcards import compiled, tokens
 from clew.errors import NotFound, Refused, UsageError
 
@@ -89,7 +90,6 @@ class WorkTree:
                     continue
                 path = f"{folder}/{entry.name}" if folder else entry.name
                 try:
-                    path.encode("utf-8")
                     is_folder = entry.is_dir(follow_symlinks=False)
                     if is_folder:
                         if not ignored(path + "/", rules):
@@ -98,7 +98,7 @@ class WorkTree:
                     if not entry.is_file(follow_symlinks=False) or ignored(path, rules):
                         continue
                     status = entry.stat(follow_symlinks=False)
-                except (OSError, UnicodeEncodeError):
+                except OSError:
                     continue
                 given += 1
                 if given > self._most:
@@ -115,12 +115,12 @@ class WorkTree:
         try:
             handle = os.open(full, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
         except FileNotFoundError as error:
-            raise NotFound(f"`{path}` is gone") from error
+            raise NotFound(f"`{printable(path)}` is gone") from error
         except OSError as error:
-            raise Refused(f"`{path}` cannot be read: {error.strerror}") from error
+            raise Refused(f"`{printable(path)}` cannot be read: {error.strerror}") from error
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             os.close(handle)
-            raise Refused(f"`{path}` is not a regular file")
+            raise Refused(f"`{printable(path)}` is not a regular file")
         with os.fdopen(handle, "rb") as file:
             return file.read()
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from clew.adapters.git import Change, Commit, Git, Head, NoRepository, Status
 from clew.core.context.fragment import DEFAULT_WEIGHTS, Fragment
-from clew.core.text.printable import printable
+from clew.core.text.printable import counted, printable
 from clew.core.text.redact import is_secret_path, redact
 
 STATUS = "git:status"
@@ -102,7 +102,7 @@ class GitState:
                 continue
             redacted = redact(found[0].rstrip("\n"))
             notes = [f"cut after {self._diff_bytes:,} bytes"] if found[1] else []
-            notes += [f"redacted: {redacted.count} secrets"] if redacted.count else []
+            notes += [f"redacted: {counted(redacted.count, 'secret')}"] if redacted.count else []
             yield Fragment(
                 self.name,
                 f"{DIFF}{path}",

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from clew.core.context.fragment import DEFAULT_WEIGHTS, Fragment
-from clew.core.text.printable import printable
+from clew.core.text.printable import counted, printable
 from clew.core.text.redact import redact
 
 _TAIL = 256 * 1024
@@ -45,7 +45,7 @@ class ShellHistory:
         redacted = redact("\n".join(printable(command, _MOST_CHARACTERS) for command in commands))
         if not redacted.text:
             return ()
-        note = f"redacted: {redacted.count} secrets" if redacted.count else ""
+        note = f"redacted: {counted(redacted.count, 'secret')}" if redacted.count else ""
         line = f"the last {len(commands)} commands of {shell}"
         return (Fragment(self.name, "shell:history", redacted.text, self._weight, line=line, note=note),)
 

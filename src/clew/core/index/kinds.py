@@ -15,7 +15,9 @@ class Kind(StrEnum):
     DOC = "doc"
     CONFIG = "config"
     EXAMPLE = "example"
+    """Measurements too: they use a program without being it."""
     CHANGELOG = "changelog"
+    """Licences too: long prose that bears on a question only where that names it."""
     DATA = "data"
     """Known by its path only; the contents are not indexed."""
 
@@ -57,21 +59,29 @@ _CONFIG_NAMES = frozenset(
 )
 _LOCK_NAMES = frozenset(
     "package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lockb bun.lock cargo.lock poetry.lock uv.lock "
-    "pdm.lock composer.lock gemfile.lock go.sum flake.lock pipfile.lock".split()
+    "pdm.lock composer.lock gemfile.lock go.sum flake.lock pipfile.lock deno.lock mix.lock pubspec.lock podfile.lock "
+    "package.resolved packages.lock.json conan.lock gradle.lockfile go.work.sum pixi.lock".split()
 )
 _TEST_DIRS = frozenset("test tests testing_tests spec specs __tests__ e2e testdata testsuite tests_integration".split())
 _DOC_DIRS = frozenset("doc docs documentation website site man".split())
-_EXAMPLE_DIRS = frozenset("example examples sample samples demo demos tutorial".split())
+_EXAMPLE_DIRS = frozenset(
+    "example examples sample samples demo demos tutorial bench benches benchmark benchmarks".split()
+)
 _CONFIG_DIRS = frozenset(".github .circleci .gitlab .husky .vscode .devcontainer ci".split())
 _TEST_NAME = re.compile(
     r"(^test_|_test\.|\.test\.|\.spec\.|_spec\.|^tests?\.|^conftest\.py$|Tests?\.(java|kt|cs|swift)$)"
 )
 _CHANGE_NAME = re.compile(r"^(change(s|log)?|history|news|releases?|release[-_]notes)\b", re.I)
+_LICENCE_NAME = re.compile(r"^(licen[sc]es?|copying(\.lesser)?|unlicense|copyright|eula|patents)(?=[._-]|$)", re.I)
+_LICENCE_DIRS = frozenset("licenses licences".split())
 _GENERATED = re.compile(
-    r"(\.min\.(js|css)$|\.bundle\.js$|_pb2(_grpc)?\.pyi?$|\.pb\.(go|cc|h)$|\.generated\.|_generated\.|\.g\.dart$)"
+    r"(\.min\.(m?js|css)$|[.-]bundle\.js$|_pb2(_grpc)?\.pyi?$|\.pb(\.gw|\.validate)?\.(go|cc|h)$|\.pbobjc\.[hm]$"
+    r"|[._-]generated\.|^zz_generated|\.gen\.\w+$|\.g(\.dart|\.cs|\.i\.cs)$|\.freezed\.dart$|\.designer\.cs$"
+    r"|\.prebuilt$|\.(ambr|storyshot|approved\.\w+)$|\.tab\.[ch]$|^lex\.yy\.c$)"
 )
 _VENDORED = frozenset(
-    "node_modules vendor third_party thirdparty _vendor vendored bower_components .yarn site-packages".split()
+    "node_modules vendor third_party thirdparty _vendor vendored bower_components .yarn site-packages "
+    "__snapshots__ __generated__".split()
 )
 
 
@@ -94,6 +104,8 @@ def kind(path: str) -> Kind:
     dirs = {folder.lower() for folder in folders}
     if lower in _LOCK_NAMES or _GENERATED.search(lower) or dirs & _VENDORED:
         return Kind.DATA
+    if (_LICENCE_NAME.match(name) and ending not in _CODE) or dirs & _LICENCE_DIRS:
+        return Kind.CHANGELOG
     if (_CHANGE_NAME.match(name) and ending in _DOC | {""}) or "changelog.d" in dirs or "changelog" in dirs:
         return Kind.CHANGELOG
     if ending in _DATA and ending not in {"1", "5", "7"}:

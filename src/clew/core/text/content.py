@@ -26,7 +26,7 @@ _WRITTEN = re.compile(
 _SCAFFOLD = re.compile(r"django|rspec|--init\b|startproject|template", re.IGNORECASE)
 """Programs that write the beginning of a file which people then go on with."""
 _EDIT = re.compile(r"\b(?:do not|don't) (?:manually )?(?:edit|modify)\b", re.IGNORECASE)
-_COMMENT = tuple("#/*-;%<")
+_COMMENT = (*"#/*-;%<'\"", "dnl ", "rem ", "REM ")
 _PROGRAM = re.compile(r"generated|automatically|produced by\b", re.IGNORECASE)
 
 
@@ -90,10 +90,21 @@ def generated(text: str, *, prose: bool = False) -> bool:
     head = text[:_HEAD_TEXT]
     if _MARK.search(head) or ("DO NOT EDIT" in head and "enerated" in head):
         return True
-    if not prose:
-        for line in head.split("\n")[:_HEAD_LINES]:
-            if (found := _WRITTEN.match(line)) and not _SCAFFOLD.search(found["program"] or ""):
-                return True
-            if line.lstrip()[:1] in _COMMENT and _EDIT.search(line) and _PROGRAM.search(head):
-                return True
-    return len(text) > 20_000 and text.count("\n") < len(text) / 1000
+    return (not prose and _is_headed(head, head.split("\n")[:_HEAD_LINES])) or (
+        len(text) > 20_000 and text.count("\n") < len(text) / 1000
+    )
+
+
+def _is_headed(head: str, lines: list[str]) -> bool:
+    """Whether a comment above the first line of code says so: below it, a program may hold what it writes."""
+    inside = False
+    for line in lines:
+        bare = line.strip()
+        if (found := _WRITTEN.match(line)) and not _SCAFFOLD.search(found["program"] or ""):
+            return True
+        if bare.startswith(_COMMENT) and _EDIT.search(bare) and _PROGRAM.search(head):
+            return True
+        if bare and not inside and not bare.startswith(_COMMENT):
+            return False
+        inside = "*/" not in bare and (inside or bare.startswith("/*"))
+    return False

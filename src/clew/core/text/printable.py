@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
+from collections.abc import Iterator
 
 _NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
@@ -29,3 +31,32 @@ def _escaped(char: str) -> str:
     if 0xDC80 <= code <= 0xDCFF:
         return f"\\x{code - 0xDC00:02x}"
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+_CODE = re.compile(r"\\(?:[nrt]|x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8})")
+_MEANT = {f"\\{letter}": char for char, letter in (("\n", "n"), ("\r", "r"), ("\t", "t"))}
+
+
+def unescaped(shown: str) -> Iterator[str]:
+    """The texts that `printable` may have shown so, the text itself first: a name may hold a backslash of its own.
+
+    `\\x80` to `\\x9f` are bytes that are no UTF-8, or control characters: those come last.
+    """
+    yield shown
+    if _CODE.search(shown):
+        yield _CODE.sub(lambda found: _char(found[0], bytes_first=True), shown)
+        yield _CODE.sub(lambda found: _char(found[0], bytes_first=False), shown)
+
+
+def _char(code: str, *, bytes_first: bool) -> str:
+    if code in _MEANT:
+        return _MEANT[code]
+    number = int(code[2:], 16)
+    if number > 0x10FFFF:
+        return code
+    return chr(number + 0xDC00 if code[1] == "x" and number >= 0x80 and bytes_first else number)
+
+
+def counted(number: int, thing: str) -> str:
+    """A number with its noun: `1 secret`, `3 secrets`."""
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"

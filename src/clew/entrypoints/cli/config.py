@@ -15,7 +15,7 @@ import msgspec
 from clew.app import App
 from clew.core.text.printable import printable
 from clew.entrypoints.cli.files_zh import commented
-from clew.entrypoints.cli.style import apply_color, aside, pale
+from clew.entrypoints.cli.style import apply_color, aside, line, pale
 from clew.entrypoints.cli.texts import say
 from clew.entrypoints.cli.wording import translated
 from clew.errors import NotFound, Refused, StoreError
@@ -48,13 +48,13 @@ def config(ctx: click.Context, as_json: bool) -> None:
         aside(say("note", app.language) + translated(notice, app.language))
     if as_json:
         rows = {name: {"value": plain(one.value), "origin": one.origin} for name, one in loaded.origins.items()}
-        click.echo(json.dumps({"settings": rows, "files": list(map(str, loaded.files))}, ensure_ascii=False))
+        line(json.dumps({"settings": rows, "files": list(map(str, loaded.files))}, ensure_ascii=False))
         return
     width = max(map(len, KEYS))
     for name in KEYS:
         one = loaded.origins[name]
         origin = pale(f"({one.origin})") if one.origin == "default" else f"({one.origin})"
-        click.echo(f"{name:<{width}}  {shown(one.value)}  {origin}")
+        line(f"{name:<{width}}  {shown(one.value)}  {origin}")
 
 
 @config.command("get")
@@ -66,9 +66,9 @@ def get(key: str, as_json: bool) -> None:
         raise NotFound(f"there is no setting `{printable(key, 60)}`", hint=nearest(key, KEYS))
     one = App.here().loaded.origins[key]
     if as_json:
-        click.echo(json.dumps({"key": key, "value": plain(one.value), "origin": one.origin}, ensure_ascii=False))
+        line(json.dumps({"key": key, "value": plain(one.value), "origin": one.origin}, ensure_ascii=False))
     else:
-        click.echo(shown(one.value))
+        line(shown(one.value))
 
 
 @config.command("path")
@@ -79,12 +79,12 @@ def path(as_json: bool) -> None:
     files = {"project": _project_file(app.workspace.root), "user": app.home.config_file}
     if as_json:
         rows = {name: {"path": str(file), "exists": file.is_file()} for name, file in files.items()}
-        click.echo(json.dumps(rows, ensure_ascii=False))
+        line(json.dumps(rows, ensure_ascii=False))
         return
     # Not from the settings: this command must answer also where a file is broken.
     for name, file in files.items():
         missing = "" if file.is_file() else f"  ({say('config.missing', app.locale)})"
-        click.echo(f"{say(f'config.{name}', app.locale)}  {printable(str(file))}{missing}")
+        line(f"{say(f'config.{name}', app.locale)}  {printable(str(file))}{missing}")
 
 
 @click.command(
@@ -107,10 +107,10 @@ def init(force: bool, as_json: bool) -> None:
         raise Refused(f"{existing[0]} is there already", hint="`clew init --force` replaces it", path=str(target))
     write_whole(target, commented(init_file(), app.locale))
     if as_json:
-        click.echo(json.dumps({"path": str(target), "replaced": PROJECT_FILES[0] in existing}, ensure_ascii=False))
+        line(json.dumps({"path": str(target), "replaced": PROJECT_FILES[0] in existing}, ensure_ascii=False))
         return
     name = "init.replaced" if PROJECT_FILES[0] in existing else "init.wrote"
-    click.echo(say(name, app.locale, printable(str(target))))
+    line(say(name, app.locale, printable(str(target))))
 
 
 def write_whole(target: Path, text: str) -> None:

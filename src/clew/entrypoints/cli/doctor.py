@@ -13,7 +13,7 @@ import click
 
 from clew.adapters.models.catalogue import Catalogue
 from clew.app import App
-from clew.entrypoints.cli.style import apply_color, aside, pale
+from clew.entrypoints.cli.style import apply_color, aside, line, pale
 from clew.entrypoints.cli.texts import say
 from clew.entrypoints.cli.wording import translated
 from clew.errors import ClewError
@@ -46,9 +46,7 @@ def doctor(as_json: bool) -> None:
             _print(finding, language)
     counts = Counter(one.status for one in found)
     if as_json:
-        click.echo(
-            json.dumps({"ok": not counts["fail"], "findings": [asdict(one) for one in found]}, ensure_ascii=False)
-        )
+        line(json.dumps({"ok": not counts["fail"], "findings": [asdict(one) for one in found]}, ensure_ascii=False))
     else:
         aside(say("doctor.summary", language, counts["ok"], counts["warn"], counts["fail"]))
     if counts["fail"]:
@@ -86,8 +84,8 @@ def _terminal() -> Finding:
 def _print(one: Finding, language: str) -> None:
     state = click.style(say(f"doctor.{one.status}", language).ljust(_WIDTH[language]), fg=_COLOR[one.status])
     what = f"  {pale(translated(one.what, language))}" if one.what else ""
-    click.echo(f"{state}  {say(f'doctor.{one.name}', language)}{what}")
+    line(f"{state}  {say(f'doctor.{one.name}', language)}{what}")
     if one.cause:
-        click.echo(f"    {say('doctor.cause', language, translated(one.cause, language))}")
+        line(f"    {say('doctor.cause', language, translated(one.cause, language))}")
     if one.fix:
-        click.echo(f"    {say('doctor.fix', language, translated(one.fix, language))}")
+        line(f"    {say('doctor.fix', language, translated(one.fix, language))}")

@@ -14,7 +14,7 @@ import click
 
 from clew.app import App
 from clew.entrypoints.cli.progress import bar
-from clew.entrypoints.cli.style import aside, padded, width
+from clew.entrypoints.cli.style import aside, line, padded, width
 from clew.entrypoints.cli.texts import say
 from clew.entrypoints.cli.wording import translated
 
@@ -40,11 +40,11 @@ def status(as_json: bool) -> None:
     app = App.here()
     found = index_status(app.place.index, _tree(app), app.git, app.place.watcher)
     if as_json:
-        click.echo(json.dumps(found.to_json(), ensure_ascii=False))
+        line(json.dumps(found.to_json(), ensure_ascii=False))
         return
     language = app.language
     if not found.exists:
-        click.echo(say("index.none", language, found.path))
+        line(say("index.none", language, found.path))
         return
     behind = say("index.behind", language, f"{found.stale:,}", f"{found.gone:,}")
     rows = [
@@ -60,7 +60,7 @@ def status(as_json: bool) -> None:
     ]  # fmt: skip
     columns = max(width(name) for name, _ in rows)
     for name, value in rows:
-        click.echo(f"{padded(name, columns)}  {value}")
+        line(f"{padded(name, columns)}  {value}")
     if found.notice:
         aside(say("note", language) + translated(found.notice, language))
 
@@ -83,10 +83,10 @@ def rebuild(as_json: bool) -> None:
     if freshened.notice:
         aside(say("note", app.language) + translated(freshened.notice, app.language))
     if as_json:
-        click.echo(json.dumps({**counts, "seconds": round(seconds, 3), "path": str(app.place.index)}))
+        line(json.dumps({**counts, "seconds": round(seconds, 3), "path": str(app.place.index)}))
         return
     numbers = (f"{counts[name]:,}" for name in ("files", "chunks", "symbols", "commits"))
-    click.echo(say("index.made", app.language, *numbers, f"{seconds:.1f}"))
+    line(say("index.made", app.language, *numbers, f"{seconds:.1f}"))
 
 
 @index.command()
@@ -101,11 +101,11 @@ def clean(every: bool, as_json: bool) -> None:
     index = app.place.index
     freed = remove_all(app.home) if every else remove(index) + remove(searches_path(index))
     if as_json:
-        click.echo(json.dumps({"freed": freed}))
+        line(json.dumps({"freed": freed}))
         return
     where = str(index_folder(app.home) if every else index)
     done = ("index.freed", f"{freed / 1e6:.1f}", where) if freed else ("index.nothing",)
-    click.echo(say(done[0], app.locale, *done[1:]))
+    line(say(done[0], app.locale, *done[1:]))
 
 
 @click.command(epilog="\b\nExample:\n  clew watch &")

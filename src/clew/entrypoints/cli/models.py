@@ -10,7 +10,7 @@ import click
 
 from clew.adapters.models.catalogue import ModelStatus
 from clew.app import App
-from clew.entrypoints.cli.style import apply_color, aside, pale
+from clew.entrypoints.cli.style import apply_color, aside, line, pale
 from clew.entrypoints.cli.texts import say
 from clew.entrypoints.cli.wording import translated
 
@@ -45,15 +45,15 @@ def models(as_json: bool) -> None:
             }
             for one in states
         ]  # fmt: skip
-        click.echo(json.dumps({"default": default, "models": rows}, ensure_ascii=False))
+        line(json.dumps({"default": default, "models": rows}, ensure_ascii=False))
         return
     language = app.language
     for one in states:
         marked = default is not None and is_default(one, str(default["name"]))
-        for line in _lines(one, language, marked=marked):
-            click.echo(line)
+        for row in _lines(one, language, marked=marked):
+            line(row)
     origin = say("models.default", language, chosen.origin) if chosen.value else say("models.unset", language)
-    click.echo(f"* {chosen.value or say('models.none', language)}  {pale(f'({origin})')}")
+    line(f"* {chosen.value or say('models.none', language)}  {pale(f'({origin})')}")
     aside(say("models.choose", language, user_file))
 
 

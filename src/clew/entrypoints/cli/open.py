@@ -50,7 +50,7 @@ def open_(ref: str, as_json: bool) -> None:
     app = App.here()
     apply_color(app)
     exchanges = ()
-    if ref.strip().startswith("exchange:"):
+    if ref.strip().startswith(("exchange:", "related:")):
         with app.exchanges() as store:
             exchanges = store.list(app.workspace.id)
             for notice in store.notices:

@@ -13,8 +13,12 @@ import click
 from clew.app import App, environment
 from clew.entrypoints.cli.prose import Prose, width
 
-_STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-"""Control characters but tab and line break: they could move the cursor, set the title or write to the clipboard."""
+_CONTROLS = "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
+_STEERS = re.compile(f"[{_CONTROLS}]")
+"""Control characters but tab and line break: they could move the cursor, set the title or write to the clipboard. And
+marks of direction, which let text look like another one."""
+_FOREIGN = re.compile(f"(\x1b\\[(?:[0-3]|3[0-9]|9[0-7])?m)|[{_CONTROLS}]")
+"""The same, but for the codes of the colours that Clew gives itself."""
 
 
 def apply_color(app: App) -> None:
@@ -52,6 +56,19 @@ def harmless(text: str, stream: TextIO | None = None) -> str:
     return _STEERS.sub("\ufffd", text) if stream is not None and stream.isatty() else text
 
 
+def plain_line(text: str, stream: TextIO | None = None) -> str:
+    """`harmless` for a text that was styled already: colours stay."""
+    stream = stream or sys.stdout
+    if stream is None or not stream.isatty():
+        return text
+    return _FOREIGN.sub(lambda found: found[1] or "\ufffd", text)
+
+
+def line(text: str = "", *, nl: bool = True) -> None:
+    """Print a line that Clew made, colours and all; what stands in it of foreign origin steers no terminal."""
+    click.echo(plain_line(text), nl=nl)
+
+
 def folded(text: str, stream: TextIO | None = None) -> str:
     """A line that a terminal would break in the middle of a word, broken between its words; elsewhere as it is.
 
@@ -81,7 +98,7 @@ def cut(text: str, columns: int) -> str:
 def aside(text: str) -> None:
     """Print to stderr what is not the answer. Where nobody can take it, the answer is not held up."""
     with contextlib.suppress(OSError):
-        click.echo(text, err=True)
+        click.echo(plain_line(text, sys.stderr), err=True)
 
 
 def data(text: str, *, nl: bool = True, err: bool = False) -> None:
