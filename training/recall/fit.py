@@ -97,12 +97,12 @@ def measure(pairs: Pairs, logit, rows, first, later, within):
 
 
 def thresholds(pairs: Pairs, logit, rows, least_precision):
-    """The first threshold with the greatest emitted recall at a precision, and a false hit for at most one in 30."""
+    """The first threshold with the greatest emitted recall at a precision, and a false hit for at most one in 36."""
     best = None
     for first in np.arange(-1.5, 3.01, 0.1):
         for later in (first, first + 0.5, first + 1.0):
             figures = measure(pairs, logit, rows, first, later, WITHIN)
-            if figures["precision"] >= least_precision and figures["false"] <= figures["none"] / 30:
+            if figures["precision"] >= least_precision and figures["false"] <= figures["none"] / 36:
                 if best is None or figures["emitted"] > best[0]:
                     best = (figures["emitted"], round(float(first), 2), round(float(later), 2))
     return best or (0.0, 2.0, 2.5)
