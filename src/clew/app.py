@@ -148,7 +148,8 @@ class App:
         from clew.stores.documents import Documents
 
         root = self.home.data / "memory"
-        remember(self.workspace, self.home)
+        if not self.left_behind:
+            remember(self.workspace, self.home)
         branch = self.git.head().branch if isinstance(self.git, Git) else ""
         return Memory(
             documents=Documents(root, redact=self.redactor),
@@ -159,6 +160,17 @@ class App:
             clock=lambda: datetime.now().astimezone(),
             branch=branch or "",
             session=session,
+        )
+
+    @property
+    def left_behind(self) -> str:
+        """The id that this workspace had before, where notes lie under that and none under the present one yet."""
+        workspaces = self.home.data / "memory" / "workspaces"
+        former = self.workspace.former or ""
+        return (
+            former
+            if former and (workspaces / former).is_dir() and not (workspaces / self.workspace.id).exists()
+            else ""
         )
 
     @cached_property

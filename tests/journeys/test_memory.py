@@ -286,11 +286,15 @@ def test_a_second_project_with_like_named_things_stays_apart(harbour: Path, tmp_
 def test_a_folder_that_gets_a_remote_is_told_where_its_notes_lie(harbour: Path, home: Path) -> None:
     ref = said(clew("note", "The crane stops at wind force 7.", cwd=harbour))
     git(harbour, "remote", "add", "origin", "https://example.com/ada/harbour.git")
-    told = clew("memory", "list", cwd=harbour)
-    assert ref[14:] not in told.out and "[alias]" in told.err
-    line = told.err.partition("write ")[2].partition(" below [alias]")[0]
+    for _ in range(2):
+        told = clew("memory", "list", cwd=harbour)
+        assert ref[14:] not in told.out and f"below a line [alias] in {home / 'clew' / 'workspaces.toml'}" in told.err
+    line = told.err.partition("write ")[2].partition(" below a line")[0]
     write(home / "clew", {"workspaces.toml": f"[alias]\n{line}\n"})
     assert ref[14:] in clew("memory", "list", cwd=harbour).out
+    (home / "clew" / "workspaces.toml").unlink()
+    clew("note", "A new beginning.", cwd=harbour)
+    assert clew("memory", "list", cwd=harbour).err == ""
 
 
 @pytest.mark.requirement("W-01")

@@ -68,8 +68,8 @@ NOTES_TEXTS: dict[str, tuple[str, str]] = {
     "memory.stale": ("it does not hold any more: {}", "它已不再有效：{}"),
     "memory.superseded": ("superseded by {}", "已被 {} 取代"),
     "memory.former": (
-        "this folder was the workspace {} before, and notes lie there; to go on with them, write {} below [alias] in workspaces.toml of the data folder",
-        "此目录之前是工作区 {}，那里有笔记；若要继续使用，请在数据目录的 workspaces.toml 中 [alias] 下写 {}",
+        "this folder was the workspace {} before, and its notes lie there; to go on with them, write {} below a line [alias] in {}",
+        "此目录之前是工作区 {}，笔记仍在那里；若要继续使用，请把 {} 写在 {} 的 [alias] 一行之下",
     ),
 }
 """Id to (English, Chinese), for `texts`."""

@@ -33,13 +33,16 @@ _SAVED = {
 @contextlib.contextmanager
 def memory_of(app: App) -> Iterator[Memory]:
     """The memory of this workspace; at the end what waits is committed, and what the user should know is said."""
+    from clew.adapters.workspace import ALIAS_FILE  # heavy
+
     memory = app.memory()
     workspace = app.workspace
     if workspace.collision is not None:
         known, here = printable(workspace.collision.known), printable(workspace.collision.here)
         aside(say("note", app.language) + say("memory.collision", app.language, workspace.id, known, here))
-    elif workspace.former and (memory.documents.root / "workspaces" / workspace.former).is_dir():
-        told = say("memory.former", app.language, workspace.former, f'"{workspace.key}" = "{workspace.former}"')
+    elif former := app.left_behind:
+        line, place = f'"{workspace.key}" = "{former}"', printable(str(app.home.data / ALIAS_FILE))
+        told = say("memory.former", app.language, former, line, place)
         aside(say("note", app.language) + told)
     try:
         yield memory
