@@ -144,6 +144,9 @@ def test_a_shelf_on_disk_judges_as_the_one_in_memory_and_takes_over_what_did_not
     table = StaticTable.load()
     opened = room.open()
     assert opened is not None
+    whole = recaller(notes=changed).shelf.engines["static"]
+    for part in ("head", "head_owner", "chunk", "chunk_owner", "when", "when_owner", "have"):
+        np.testing.assert_array_equal(getattr(opened.engines["static"], part), getattr(whole, part))
     for said in (INDEX, "delete all rows of berths", "她临时取消了，要退多少"):
         fresh = recaller(notes=changed).hints(said, today=TODAY)
         for shelf in (updated, opened):
