@@ -134,7 +134,8 @@ class Recaller:
         """At most `limit` hints for a message of the user or of the assistant.
 
         `today` (YYYY-MM-DD) decides what has expired. With a `workspace` only its notes and the user's own take part.
-        `session` and `run` say where the hints will be shown; they are recorded as shown now. After `until`, a moment
+        `session` and `run` say where the hints will be shown; they are recorded as shown now. Without a session nobody
+        is shown anything, and nothing is suppressed. After `until`, a moment
         of `time.monotonic`, nothing is said and nothing recorded.
         """
         text = text[:_LONGEST_MESSAGE]
@@ -144,7 +145,7 @@ class Recaller:
         silence = choice.silence
         if ids and until is not None and monotonic() > until:
             ids, silence = (), "late"
-        if ids and self.seen is not None:
+        if ids and session and self.seen is not None:
             try:
                 ids = self.seen.claim(session, run, ids, role)
                 silence = "" if ids else "suppressed"
