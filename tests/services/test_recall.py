@@ -137,9 +137,11 @@ def test_what_is_recorded_of_a_rejection_holds_no_secret(tmp_path: Path) -> None
 def test_a_shelf_on_disk_judges_as_the_one_in_memory_and_takes_over_what_did_not_change(tmp_path: Path) -> None:
     room = ShelfRoom(tmp_path / "recall")
     assert room.open() is None
-    room.refresh(NOTES, load_words()[0])
+    # So many that two changes do not make it prepare all of them anew.
+    many = tuple(replace(NOTES[5], id=f"mem_{at}", name=f"Ferry number {at}") for at in range(20))
+    room.refresh((*NOTES, *many), load_words()[0])
     changed = (*NOTES[:2], replace(NOTES[2], description="Create it concurrently, never in the release"), *NOTES[3:],
-               Note("mem_new", "New", "a new note", "about sails", workspace="harbour"))  # fmt: skip
+               Note("mem_new", "New", "a new note", "about sails", workspace="harbour"), *many)  # fmt: skip
     updated = room.refresh(changed, load_words()[0])
     table = StaticTable.load()
     opened = room.open()
