@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from clew.entrypoints.cli.stopping import Terminated
 from clew.entrypoints.cli.texts import say
 
 if TYPE_CHECKING:
@@ -74,14 +76,13 @@ def _serve_stdio(folder: Path) -> None:
 
         click.echo(say("mcp.waiting", App.here().locale), err=True)
     desk, name = _desk(folder)
-    try:
-        serve_stdio(desk, name())
-    finally:
-        desk.close()
+    with contextlib.closing(desk):
+        _end(serve_stdio(desk, name()))
 
 
 def _serve_http(folder: Path, host: str, port: int, token_file: str | None) -> None:
     from clew.core.text.printable import printable
+    from clew.entrypoints.mcp.ending import run_until_stopped
     from clew.entrypoints.mcp.http import Door
     from clew.entrypoints.mcp.token import own_token, read_token
     from clew.errors import UsageError
@@ -96,10 +97,16 @@ def _serve_http(folder: Path, host: str, port: int, token_file: str | None) -> N
         raise UsageError(f"port {port} cannot be used: {error.strerror}", hint="--port 0 takes a free one") from error
     click.echo(say("mcp.serving", app.locale, door.url, printable(str(path))), err=True)
     with contextlib.closing(desk), door:
-        try:
-            door.serve_forever(poll_interval=0.2)
-        finally:
-            door.drain(_DRAIN_SECONDS)
+        number = run_until_stopped(lambda: door.serve_forever(poll_interval=0.2))
+        door.shutdown()
+        door.drain(_DRAIN_SECONDS)
+    _end(number)
+
+
+def _end(number: int) -> None:
+    """End as whoever is stopped by this signal does; 0 is none."""
+    if number:
+        raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
 
 
 def _application() -> Callable[[Path], App]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import queue
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -118,7 +117,7 @@ class Session:
         self._level = _LEVELS.index("warning")
         self._calls: dict[str | int, Call] = {}
         self._idle = threading.Condition()
-        self._asked: dict[str | int, queue.SimpleQueue[Response]] = {}
+        self._asked: dict[str | int, threading.Event] = {}
         self._numbers = itertools.count(1)
 
     # ------------------------------------------------------------------ what comes in
@@ -126,8 +125,10 @@ class Session:
     def notice(self, message: Notification | Response) -> None:
         """Take what wants no answer."""
         if isinstance(message, Response):
-            if waiting := self._asked.get(message.ident):
-                waiting.put(message)
+            if waiting := self._asked.pop(message.ident, None):
+                # Also when it comes late: then it counts from the next call on.
+                self._roots = _roots_in(message)
+                waiting.set()
         elif message.method == "notifications/roots/list_changed":
             self._roots = None
         elif message.method == "notifications/cancelled":
@@ -211,19 +212,11 @@ class Session:
             if self._roots is not None:
                 return self._roots
             ident = f"roots-{next(self._numbers)}"
-            waiting = self._asked[ident] = queue.SimpleQueue()
-            try:
-                send(request(ident, "roots/list"))
-                found = waiting.get(timeout=ROOTS_SECONDS)
-            except queue.Empty:
-                # Asked again at the next call: the client may have been busy.
-                return Roots((), asked=True, answered=False)
-            finally:
-                del self._asked[ident]
-            listed_roots = (found.result or {}).get("roots")
-            rows = listed_roots if isinstance(listed_roots, list) else []
-            uris = (row.get("uri") for row in rows if isinstance(row, dict))
-            self._roots = Roots(tuple(uri for uri in uris if isinstance(uri, str)), asked=True)
+            waiting = self._asked[ident] = threading.Event()
+            send(request(ident, "roots/list"))
+            if not waiting.wait(ROOTS_SECONDS) or self._roots is None:
+                # Not asked again: each call would wait for nothing.
+                self._roots = self._roots or Roots((), asked=True, answered=False)
             return self._roots
 
     def _log(self, send: Send, text: str) -> None:
@@ -257,3 +250,9 @@ class Session:
     def _demand_begun(self, message: Request) -> None:
         if not self.version:
             raise Malformed(INVALID_REQUEST, "`initialize` comes first", message.ident)
+
+
+def _roots_in(message: Response) -> Roots:
+    rows = (message.result or {}).get("roots")
+    uris = (row.get("uri") for row in (rows if isinstance(rows, list) else []) if isinstance(row, dict))
+    return Roots(tuple(uri for uri in uris if isinstance(uri, str)), asked=True)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import BinaryIO, Final
 
+from clew.entrypoints.mcp.ending import run_until_stopped
 from clew.entrypoints.mcp.session import Call, Desk, Session
 from clew.entrypoints.mcp.wire import (
     INVALID_REQUEST,
@@ -49,43 +51,57 @@ class Line:
                 raise Gone from error
 
 
-def serve_stdio(desk: Desk, name: str) -> None:
-    """Serve one client until its end of input. What it asked to be written is written before this returns.
+def serve_stdio(desk: Desk, name: str) -> int:
+    """Serve one client until its end of input: 0, or the signal that ended it.
 
-    Nothing else can get between the messages: whatever prints goes to standard error.
+    What it asked to be written is written before this returns. Nothing else can get between the messages: whatever
+    prints goes to standard error.
     """
-    incoming = os.fdopen(os.dup(0), "rb")
-    outgoing = os.fdopen(os.dup(1), "wb")
+    incoming, outgoing = os.dup(0), os.fdopen(os.dup(1), "wb")
     with open(os.devnull, "rb") as nothing:
         os.dup2(nothing.fileno(), 0)
     os.dup2(2, 1)
     line, session = Line(outgoing), Session(desk, name)
     pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="call")
+
+    def listen() -> None:
+        try:
+            for read in _lines(incoming):
+                _take(read, line, session, pool)
+            # A script closes its end as soon as it has asked; it still reads the answers.
+            session.wait(LAST_SECONDS)
+        except Gone:
+            pass
+
     try:
-        _listen(incoming, line, session, pool)
-        # A script closes its end as soon as it has asked; it still reads the answers.
-        session.wait(LAST_SECONDS)
-    except Gone:
-        pass
+        return run_until_stopped(listen)
     finally:
         session.stop()
         pool.shutdown(wait=True)
 
 
-def _listen(incoming: BinaryIO, line: Line, session: Session, pool: ThreadPoolExecutor) -> None:
-    while True:
-        read = incoming.readline(MOST_BYTES + 1)
-        if not read:
-            return
-        if len(read) > MOST_BYTES and not read.endswith(b"\n"):
-            while (rest := incoming.readline(1 << 20)) and not rest.endswith(b"\n"):
-                pass
-            line.send(failure(None, INVALID_REQUEST, f"a message has at most {MOST_BYTES} bytes"))
-        elif read.strip():
-            _take(read, line, session, pool)
+def _lines(descriptor: int) -> Iterator[bytes]:
+    """Lines as they come in; of one that is too long only the beginning. Not buffered: a thread may be left in here."""
+    kept, dropping = bytearray(), False
+    while read := os.read(descriptor, 1 << 16):
+        pieces = read.split(b"\n")
+        for number, piece in enumerate(pieces):
+            if not dropping:
+                kept += piece
+                dropping = len(kept) > MOST_BYTES
+            if number < len(pieces) - 1:
+                yield bytes(kept)
+                kept, dropping = bytearray(), False
+    if kept:
+        yield bytes(kept)
 
 
 def _take(read: bytes, line: Line, session: Session, pool: ThreadPoolExecutor) -> None:
+    if len(read) > MOST_BYTES:
+        line.send(failure(None, INVALID_REQUEST, f"a message has at most {MOST_BYTES} bytes"))
+        return
+    if not read.strip():
+        return
     try:
         message = read_message(read)
         if not isinstance(message, Request):
