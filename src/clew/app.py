@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from clew.core.context.mode import Mode
     from clew.core.ports import Model
     from clew.services.context import Place, Wish
+    from clew.services.hinting import Hinter
     from clew.services.memory import Memory
     from clew.stores.audit import Audit
     from clew.stores.exchanges import ExchangeStore
@@ -160,6 +161,26 @@ class App:
             clock=lambda: datetime.now().astimezone(),
             branch=branch or "",
             session=session,
+        )
+
+    def hinter(self) -> Hinter:
+        """Hints for messages in this workspace."""
+        from datetime import datetime  # heavy, as above
+
+        from clew.adapters.git import Git
+        from clew.services.hinting import Hinter
+        from clew.stores.documents import Documents
+
+        branch = self.git.head().branch if isinstance(self.git, Git) else ""
+        return Hinter(
+            documents=Documents(self.home.data / "memory", redact=self.redactor),
+            cache=self.home.cache,
+            data=self.home.data,
+            audit=self.audit,
+            workspace=self.workspace.id,
+            clock=lambda: datetime.now().astimezone(),
+            branch=branch or "",
+            personal=self.loaded.settings.memory_scope == "all",
         )
 
     @property

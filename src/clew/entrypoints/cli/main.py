@@ -24,6 +24,7 @@ COMMANDS = {
     "note": ("clew.entrypoints.cli.note", "note", "Keep a note."),
     "log": ("clew.entrypoints.cli.log", "log", "Add an entry to today's log."),
     "memory": ("clew.entrypoints.cli.memory", "memory", "List, search, edit and check what is remembered."),
+    "recall": ("clew.entrypoints.cli.recall", "recall", "Show what comes to mind for a message."),
     "models": (
         "clew.entrypoints.cli.models",
         "models",
@@ -120,6 +121,9 @@ def cli() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit. Errors go to stderr, with a hint, and decide the exit status."""
+    if sys.stdout is None:
+        # Closed by whoever started us. What is written then fails, where it would otherwise vanish without a word.
+        sys.stdout = open(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8", closefd=False)  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
@@ -226,7 +230,7 @@ def _unwritten(error: OSError, arguments: Sequence[str]) -> int:
         # Whoever read our output has gone; nothing may be written at exit either.
         _drop_output()
         return CLOSED_PIPE
-    if error.filename is None and error.errno in (errno.ENOSPC, errno.EIO, errno.EFBIG, errno.EDQUOT):
+    if error.filename is None and error.errno in (errno.ENOSPC, errno.EIO, errno.EFBIG, errno.EDQUOT, errno.EBADF):
         tell(f"the output could not be written: {error.strerror}", "", arguments, "OutputError")
         _drop_output()
         return 1

@@ -12,6 +12,7 @@ from clew.entrypoints.cli.facts_zh import FACTS
 from clew.entrypoints.cli.mcp_zh import MCP
 from clew.entrypoints.cli.memory_zh import MEMORY
 from clew.entrypoints.cli.notes_zh import NOTES
+from clew.entrypoints.cli.recall_zh import RECALL
 from clew.entrypoints.cli.sync_zh import SYNC
 
 CHINESE: dict[str, str] = (
@@ -19,6 +20,7 @@ CHINESE: dict[str, str] = (
     | MCP
     | MEMORY
     | NOTES
+    | RECALL
     | SYNC
     | {
         "No home folder is known for this user": "找不到此用户的主目录",
@@ -131,7 +133,9 @@ CHINESE: dict[str, str] = (
         "{}: the file is UTF-16": "{}：文件是 UTF-16",
         "{}: the file is binary": "{}：文件是二进制",
         "a configuration file is YAML text": "配置文件是 YAML 文本",
-        "{}:{}: the file holds no keys": "{}:{}：文件中没有任何键",
+        "{}:{}: the file holds {} where settings belong": "{}:{}：此处应为设置，文件中却是{}",
+        "one value": "单个值",
+        "Bad file descriptor": "文件描述符无效",
         "write lines such as `max_tokens: 8000`": "请写成 `max_tokens: 8000` 的形式",
         "{}:{}: aliases and anchors (`*`, `&`) are not read": "{}:{}：不支持别名与锚（`*`、`&`）",
         "write the value out": "请直接写出值",

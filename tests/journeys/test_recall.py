@@ -1,0 +1,112 @@
+"""What comes to mind, through the real command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.command import clew, commit, write
+
+MESSAGE = "may we lift in this wind?"
+
+
+@pytest.fixture
+def yard(home: Path, tmp_path: Path) -> Path:
+    """A project with two notes, and a note of the user."""
+    root = write(tmp_path / "yard", {"a.py": "x = 1\n"})
+    commit(root)
+    crane = ("--name", "Crane in the wind", "--when", "may we lift in this wind?", "--when", "风大还能吊装吗")
+    clew("note", "The crane stops at wind force 7.", *crane, cwd=root)
+    clew("note", "Releases happen on Tuesday only.", "--name", "Release day", "--when", "can we ship today?", cwd=root)
+    rows = ("--name", "Deleting rows", "--personal", "--type", "preference", "--when", "delete rows from a table")
+    clew("note", "Ask before deleting rows.", *rows, cwd=root)
+    return root
+
+
+def names(root: Path, *words: str) -> list[str]:
+    """Names of the hints."""
+    return [one["name"] for one in json.loads(clew("recall", "--json", *words, cwd=root).out)["hints"]]
+
+
+@pytest.mark.requirement("R-08", "R-10")
+def test_a_hint_says_what_it_is_why_it_came_and_how_to_be_rid_of_it(yard: Path) -> None:
+    found = clew("recall", MESSAGE, cwd=yard)
+    assert found.status == 0
+    first, second = found.out.splitlines()
+    assert first == "Crane in the wind — The crane stops at wind force 7."
+    assert "clew://memory/mem_" in second and "situation" in second
+    assert "clew recall --reject mem_" in found.err
+
+
+@pytest.mark.requirement("R-10")
+def test_where_nothing_fits_there_is_no_hint_and_the_reason_is_said(yard: Path) -> None:
+    found = clew("recall", "what is the capital of France?", cwd=yard)
+    assert (found.status, found.out) == (0, "")
+    assert found.err == "no hint: no note fits this message well enough\n"
+
+
+@pytest.mark.requirement("R-08")
+def test_a_hint_of_a_session_is_silent_for_ten_runs_also_in_other_processes(yard: Path) -> None:
+    def at(run: int) -> list[str]:
+        return names(yard, "--session", "s", "--run", str(run), MESSAGE)
+
+    assert at(1) == ["Crane in the wind"]
+    assert [at(2), at(11)] == [[], []]
+    assert at(12) == ["Crane in the wind"]
+    assert names(yard, MESSAGE) == names(yard, MESSAGE) == ["Crane in the wind"]
+
+
+@pytest.mark.requirement("W-15")
+def test_a_rejected_hint_stays_away_from_that_message_until_it_is_accepted_again(yard: Path) -> None:
+    (hint,) = json.loads(clew("recall", "--json", MESSAGE, cwd=yard).out)["hints"]
+    assert clew("recall", "--reject", hint["ref"], MESSAGE, cwd=yard).status == 0
+    assert names(yard, MESSAGE) == []
+    told = clew("audit", "--kind", "reject", "--json", cwd=yard)
+    assert [entry["refs"] for entry in json.loads(told.out)] == [[hint["ref"]]]
+    assert clew("recall", "--accept", hint["ref"], MESSAGE, cwd=yard).status == 0
+    assert names(yard, MESSAGE) == ["Crane in the wind"]
+
+
+@pytest.mark.requirement("W-01", "R-10")
+def test_a_hand_edit_counts_at_the_next_message_however_it_was_made(yard: Path, home: Path) -> None:
+    (path,) = home.rglob("crane-in-the-wind.md")
+    assert names(yard, MESSAGE) == ["Crane in the wind"]
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("status: active", "status: deprecated"), encoding="utf-8")
+    assert names(yard, MESSAGE) == []
+    path.write_text(text.replace("Crane in the wind", "Crane and wind"), encoding="utf-8")
+    assert names(yard, MESSAGE) == ["Crane and wind"]
+    path.unlink()
+    assert names(yard, MESSAGE) == []
+
+
+@pytest.mark.requirement("W-01", "R-10")
+def test_a_corrected_decision_is_hinted_and_the_old_one_never_again(yard: Path) -> None:
+    again = ("--name", "Release day", "--replace", "--when", "can we ship today?")
+    clew("note", "Releases happen on Thursday.", *again, cwd=yard)
+    hints = json.loads(clew("recall", "--json", "can we ship today?", cwd=yard).out)["hints"]
+    assert [one["description"] for one in hints] == ["Releases happen on Thursday."]
+
+
+@pytest.mark.requirement("R-08")
+def test_notes_of_another_project_never_come_to_mind_and_the_user_s_own_do(yard: Path, tmp_path: Path) -> None:
+    other = write(tmp_path / "mill", {"b.py": "y = 2\n"})
+    commit(other)
+    assert names(other, MESSAGE) == []
+    assert names(other, "I will delete rows from a table now") == ["Deleting rows"]
+
+
+@pytest.mark.requirement("W-15")
+def test_each_hint_and_each_silence_stands_in_the_audit_with_its_reason(yard: Path) -> None:
+    names(yard, MESSAGE)
+    names(yard, "what is the capital of France?")
+    entries = json.loads(clew("audit", "--json", "--limit", "2", cwd=yard).out)
+    assert [entry["kind"] for entry in entries] == ["miss", "hint"]
+    assert entries[0]["reason"] == "no hint for the user: below" and "situation" in entries[1]["reason"]
+
+
+def test_bad_wishes_are_refused_with_what_to_do(yard: Path) -> None:
+    for words in (("recall", " "), ("recall", "--reject", "mem_000000000000", "x"), ("recall", "--run", "-1", "x")):
+        told = clew(*words, cwd=yard)
+        assert told.status != 0 and told.out == "" and "error:" in told.err
