@@ -329,6 +329,12 @@ def test_a_folder_is_taken_over_once_and_followed_afterwards(harbour: Path, tmp_
     second = clew("memory", "import", str(vault), cwd=harbour)
     assert "new: 0, changed: 1, the same: 1" in second.err and second.out.startswith("changed ")
     assert "Stops at 6." in clew("memory", "search", "crane stops", cwd=harbour).out
+    rows = {row["name"]: row for row in clew("memory", "list", "--json", cwd=harbour).json}
+    assert rows["Crane"]["description"] == "Stops at 6."
+    clew("memory", "set", "Crane", "description=When it stops", cwd=harbour)
+    (vault / "crane.md").write_text("# Crane\n\nStops at 5.\n", encoding="utf-8")
+    clew("memory", "import", str(vault), cwd=harbour)
+    assert clew("memory", "list", cwd=harbour).out.count("When it stops") == 1
     assert clew("memory", "import", str(tmp_path / "nothing"), cwd=harbour).status == 2
 
 

@@ -162,9 +162,17 @@ def imported_text(path: str, original: str, *, source: str, digest: str, id: str
 
 
 def refreshed_text(current: str, original: str, *, digest: str) -> str:
-    """An imported note after its source has changed: the new body under the front matter that stands here."""
-    body = parse(original).body
-    return edit(with_body(current, body), {"source_digest": digest, "imported": digest_of(body)})
+    """An imported note after its source has changed: the new body under the front matter that stands here.
+
+    A description that was made from the old body is made anew; one that a person wrote stays.
+    """
+    before, body = parse(current), parse(original).body
+    changes: dict[str, Given] = {"source_digest": digest, "imported": digest_of(body)}
+    if said := first_sentence(body):
+        made = clean_line(first_sentence(before.body), MOST_DESCRIPTION)
+        if made and _text(before.values.get("description")) == made != said:
+            changes["description"] = clean_line(said, MOST_DESCRIPTION)
+    return edit(with_body(current, body), changes)
 
 
 def is_edited_here(document: Document) -> bool:
