@@ -25,6 +25,7 @@ from clew.services.memory_search import BUDGET, SCOPES, VARIANT, Found, MemorySe
 from clew.stores.audit import Audit
 from clew.stores.documents import Documents, Receipt
 from clew.stores.importing import Plan, Step, carry_out, import_folder
+from clew.stores.index import remove
 from clew.stores.memory_index import MemoryIndex
 from clew.stores.memory_reading import Filter
 
@@ -101,6 +102,8 @@ class Memory:
     """The branch at hand; notes of other branches stay out of answers."""
     session: str = ""
     notices: list[str] = field(default_factory=list[str])
+    progress: Callable[[int, int], None] | None = None
+    """Told of documents that were indexed and of how many there are to index; what it raises ends that work."""
 
     # ------------------------------------------------------------------ writing
 
@@ -276,8 +279,15 @@ class Memory:
     def indexed(self) -> Iterator[MemoryIndex]:
         """The index, made to mirror the files. Raises StoreError."""
         with MemoryIndex.open(self.index_path, variant=VARIANT) as index:
-            refresh(index, self.documents)
+            refresh(index, self.documents, progress=self.progress)
             yield index
+
+    def rebuild(self) -> dict[str, int]:
+        """Delete the index and make it anew: how many `documents` and `passages` it holds. Raises StoreError."""
+        remove(self.index_path)
+        with MemoryIndex.open(self.index_path, variant=VARIANT) as index:
+            refresh(index, self.documents, seconds=None)
+            return index.counts()
 
     def close(self) -> None:
         """Commit what waits for its commit."""

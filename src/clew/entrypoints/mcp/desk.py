@@ -149,17 +149,10 @@ def _checked(name: str, arguments: Mapping[str, Any]) -> Recall | Open | Note | 
 
 def recall(given: Recall, tray: Tray) -> Reply:
     """Search memory. The index is brought up to date first, in steps that tell how far they are."""
-    from clew.services.memory_search import VARIANT, refresh
-    from clew.stores.memory_index import MemoryIndex
-
     memory = tray.memory()
-
-    def step(done: int, total: int) -> None:
-        tray.call.progress(tray.send, done, total, f"indexed {done} of {total} documents")
-
-    with MemoryIndex.open(memory.index_path, variant=VARIANT) as index:
-        refresh(index, memory.documents, progress=step)
-    tray.call.heed()
+    memory.progress = lambda done, total: tray.call.progress(
+        tray.send, done, total, f"indexed {done} of {total} documents"
+    )
     found = memory.recall(given.query, scope=given.scope, budget=given.budget)
     searched = found.searched
     head, shown = _told(given, found, tray)
