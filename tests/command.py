@@ -84,6 +84,23 @@ def clew(
     return Done(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
 
 
+def on_terminal(*arguments: str, cwd: Path, env: Mapping[str, str | None] | None = None) -> bytes:
+    """What a command writes to a terminal that it has for itself."""
+    main, side = os.openpty()
+    child = subprocess.Popen([*ARGV, *arguments], cwd=cwd, env=environ(env or {}), stdin=side, stdout=side, stderr=side)
+    os.close(side)
+    said = b""
+    try:
+        while piece := os.read(main, 4096):
+            said += piece
+    except OSError:
+        pass  # Linux tells the end of a terminal in this way.
+    finally:
+        os.close(main)
+    child.wait(timeout=60)
+    return said
+
+
 def environ(changes: Mapping[str, str | None]) -> dict[str, str]:
     """The environment of the test with changes."""
     kept = {name: value for name, value in os.environ.items() if changes.get(name, "") is not None}

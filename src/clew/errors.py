@@ -14,9 +14,9 @@ Every error that Clew raises on purpose.
   x ModelError               1 · 502   a model did not answer
     + ModelUnknown           2 · 404   no such provider or model
     + ModelKeyMissing        2 · 401   no key for the provider
-    + ModelRefused           1 · 401   the provider refused the key
+    + ModelRefused           1 · 401   the provider refused the key, or the account has nothing left
     + ModelOverflow          1 · 413   the prompt is longer than the model takes
-    + ModelBusy             75 · 429   rate limit or quota: try again
+    + ModelBusy             75 · 429   too many requests: try again
     + ModelUnavailable      75 · 503   no connection, or the provider failed
     + ModelCut               1 · 502   the stream ended early; what came is kept
 

@@ -220,7 +220,7 @@ REFUSALS: list[tuple[str, type[ModelError], str]] = [
     ("overflow", ModelOverflow, "longer than the model takes"),
     ("llama-overflow", ModelOverflow, "longer than the model takes"),
     ("rejected", ModelError, "something is wrong"),
-    ("quota", ModelBusy, "used up"),
+    ("quota", ModelRefused, "used up"),
     ("malformed", ModelError, "no answer of a model"),
     ("html", ModelError, "no answer of a model"),
     ("redirect", ModelError, "redirects"),

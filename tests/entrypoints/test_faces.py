@@ -6,13 +6,12 @@ import json
 import os
 import re
 import sqlite3
-import subprocess
 from contextlib import closing
 from pathlib import Path
 
 import click
 import pytest
-from tests.command import ARGV, HARBOUR, Done, clew, command_tree, commit, environ, script, write
+from tests.command import HARBOUR, Done, clew, command_tree, commit, on_terminal, script, write
 from tests.scripted_server import serving
 
 from clew.entrypoints.cli.main import COMMANDS, cli
@@ -385,23 +384,6 @@ def test_on_a_terminal_references_stand_out_and_long_lines_go_on_below_their_cod
     piped = clew(*question, cwd=harbour).out
     assert "\x1b" not in piped
     assert '  5      """Berths that are long and deep enough for the ship."""\n' in piped
-
-
-def on_terminal(*arguments: str, cwd: Path, env: dict[str, str | None]) -> bytes:
-    """What a command writes to a terminal that it has for itself."""
-    main, side = os.openpty()
-    child = subprocess.Popen([*ARGV, *arguments], cwd=cwd, env=environ(env), stdin=side, stdout=side, stderr=side)
-    os.close(side)
-    said = b""
-    try:
-        while piece := os.read(main, 4096):
-            said += piece
-    except OSError:
-        pass  # Linux tells the end of a terminal in this way.
-    finally:
-        os.close(main)
-    child.wait(timeout=60)
-    return said
 
 
 @pytest.mark.requirement("F-01")

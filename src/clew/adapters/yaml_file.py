@@ -121,7 +121,11 @@ def _document(events: Iterator[yaml.Event], label: str) -> Table:
     if root is None or (isinstance(root, Scalar) and root.value is None):
         return Table((), 1)
     if not isinstance(root, Table):
-        raise ConfigError(f"{label}:{root.line}: the file holds no keys", hint="write lines such as `max_tokens: 8000`")
+        found = "a list" if isinstance(root, Listing) else "one value"
+        raise ConfigError(
+            f"{label}:{root.line}: the file holds {found} where settings belong",
+            hint="write lines such as `max_tokens: 8000`",
+        )
     return root
 
 

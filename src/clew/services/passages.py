@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import islice
 
 from clew.core.context.fragment import Fragment
-from clew.core.index.kinds import Kind
+from clew.core.index.kinds import Kind, is_licence
 from clew.core.ports import Tree
 from clew.core.text.content import read_text
 from clew.core.text.printable import counted, printable
@@ -14,6 +16,8 @@ from clew.core.text.redact import Redacted, is_secret_path, redact
 from clew.errors import ClewError
 from clew.services.relevance import Related, RelatedFile
 
+_OF_LICENCES = frozenset("licens licenc licensor copyright patent copyleft legal warranti 许可 版权 授权 协议".split())
+"""Terms of a question that asks for the text of a licence."""
 MAP_REF = "related:files"
 """Reference of the fragment that lists the best files."""
 NAMED_FILES = 10
@@ -72,8 +76,11 @@ def read_lines(tree: Tree) -> LineReader:
 def shown_passages(related: Related, read: Callable[[str], tuple[str, ...]], most: int = MOST_PASSAGES) -> list[Shown]:
     """The best passages with their lines, best first. A passage beyond the present end of its file is left out."""
     found: list[Shown] = []
+    licences = _asks_licence(related)
     for passage in related.passages[:most]:
         file = related.files[passage.file]
+        if is_licence(file.path) and not licences:
+            continue
         lines = read(file.path)[passage.first - 1 : passage.last]
         if any(line.strip() for line in lines):
             found.append(Shown(file, passage.first, passage.first + len(lines) - 1, lines, passage.score))
@@ -116,7 +123,21 @@ def related_fragments(
 
 def named_files(related: Related) -> list[RelatedFile]:
     """The files that a context names as most relevant, best first."""
-    return list(related.files[:NAMED_FILES])
+    licences = _asks_licence(related)
+    best = (file for file in related.files if licences or not is_licence(file.path))
+    return list(islice(best, NAMED_FILES))
+
+
+def _asks_licence(related: Related) -> bool:
+    """Whether licences are asked for: their text is like many questions and answers next to none."""
+    return not _OF_LICENCES.isdisjoint(related.query.words) or any(map(is_licence, related.paths))
+
+
+def withheld(question: str, paths: Iterable[str]) -> list[str]:
+    """The files of secrets whose name or path stands in the question."""
+    words = {word.strip("`'\"()[]<>,;:?!.，。？！：；、") for word in re.split(r"[\s，。？！：；、]+", question)}
+    words |= {f".{word}" for word in words} | set(re.findall(r"[\w./-]*[\w/-]", question, re.ASCII))
+    return [path for path in paths if (path in words or path.rpartition("/")[2] in words) and is_secret_path(path)]
 
 
 def known_of(path: str, kind: Kind, lines: int) -> str:

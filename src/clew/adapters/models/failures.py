@@ -54,7 +54,7 @@ def explain(error: BaseException, endpoint: Endpoint) -> ModelError:
         case foreign.ModelNotFoundError():
             return unknown(endpoint, (), suggested=getattr(error, "suggested_model_id", None), said=said)
         case foreign.ModelQuotaExceededError():
-            return ModelBusy(
+            return ModelRefused(
                 f"{name}: the quota or credit is used up{_status(status)}{said}",
                 hint="look at the plan and the billing of the account, or choose another model",
                 quota=True,

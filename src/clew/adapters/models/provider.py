@@ -252,7 +252,7 @@ def _usage(usage: Any, provider: str) -> Usage:
 
 def _wait(failure: ModelError, retry: int) -> float | None:
     """Return how many seconds to wait before the next try; None where another try is pointless."""
-    again = isinstance(failure, ModelBusy) and not failure.facts.get("quota")
+    again = isinstance(failure, ModelBusy)
     again = again or (isinstance(failure, ModelUnavailable) and bool(failure.facts.get("failed")))
     if not again:
         return None

@@ -85,6 +85,14 @@ _VENDORED = frozenset(
 )
 
 
+def is_licence(path: str) -> bool:
+    """Whether a path names the text of a licence."""
+    *folders, name = path.split("/")
+    if _LICENCE_NAME.match(name) and suffix(path) not in _CODE:
+        return True
+    return any(folder.lower() in _LICENCE_DIRS for folder in folders)
+
+
 def suffix(path: str) -> str:
     """The ending in lower case, without the dot; empty where there is none."""
     name = path.rsplit("/", 1)[-1]
@@ -104,7 +112,7 @@ def kind(path: str) -> Kind:
     dirs = {folder.lower() for folder in folders}
     if lower in _LOCK_NAMES or _GENERATED.search(lower) or dirs & _VENDORED:
         return Kind.DATA
-    if (_LICENCE_NAME.match(name) and ending not in _CODE) or dirs & _LICENCE_DIRS:
+    if is_licence(path):
         return Kind.CHANGELOG
     if (_CHANGE_NAME.match(name) and ending in _DOC | {""}) or "changelog.d" in dirs or "changelog" in dirs:
         return Kind.CHANGELOG

@@ -70,6 +70,14 @@ def _printed(text: str) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
-    except (OSError, AttributeError):
+    except (OSError, AttributeError) as error:
+        # No stream at all stands for one that whoever started us has closed.
+        reason = getattr(error, "strerror", None) or "Bad file descriptor"
+        try:
+            sys.stderr.write(f"error: the output could not be written: {reason}\n")
+            # Nothing is left to be written at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        except (OSError, AttributeError):
+            pass
         return 1
     return 0
