@@ -6,8 +6,10 @@ import os
 import pty
 import shlex
 import shutil
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -311,6 +313,25 @@ def test_a_backup_that_is_put_back_is_the_memory_again(harbour: Path, home: Path
     found = clew("memory", "search", "crane", cwd=harbour)
     assert ref in found.out and "force 7" in found.out and "force 5" not in found.out
     assert clew("open", ref, cwd=harbour).err == ""
+
+
+@pytest.mark.requirement("W-01")
+@pytest.mark.parametrize("state", ["damaged", "gone", "of a newer Clew"])
+def test_the_index_is_made_again_from_the_files(harbour: Path, home: Path, state: str) -> None:
+    ref = said(clew("note", "The crane stops at wind force 7.", "--name", "Crane", cwd=harbour))
+    clew("memory", "search", "crane", cwd=harbour)
+    path = home / "clew" / "index" / "memory.db"
+    if state == "gone":
+        shutil.rmtree(path.parent)
+    elif state == "damaged":
+        path.write_bytes(b"x" * 9000)
+    else:
+        with closing(sqlite3.connect(path)) as index, index:
+            index.execute("update meta set value = 99 where key = 'format'")
+        assert "newer Clew" in clew("memory", "search", "crane", cwd=harbour).err
+    assert clew("index", "rebuild", "--json", cwd=harbour).json["memory"]["documents"] == 1
+    assert ref in clew("memory", "search", "crane", cwd=harbour).out
+    assert "memory: 1 documents, 1 passages" in clew("index", "rebuild", cwd=harbour).out
 
 
 @pytest.mark.requirement("W-01")

@@ -69,7 +69,7 @@ HELP: dict[str, str] = {
     "Delete the index of this folder.": "删除此目录的索引。",
     "Delete the index of this folder. The next question makes it again.": "删除此目录的索引。下次提问会重新生成。",
     "The indexes of all folders.": "所有目录的索引。",
-    "Delete the index of this folder and make it anew.": "删除此目录的索引并重新生成。",
+    "Delete the index of this folder and that of memory, and make them anew.": "删除此目录的索引和记忆的索引，并重新生成。",
     "What the index of this folder holds, and whether it is fresh.": "此目录的索引有什么内容，是否最新。",
     "Keep the index fresh while files change, so that a question looks at no file.": "文件变化时保持索引最新，提问时无须再扫描文件。",
     "Stays in the foreground; Ctrl-C ends it. Without it, each question finds changes itself.": "在前台运行，Ctrl-C 结束。没有它时，每次提问会自行发现变化。",

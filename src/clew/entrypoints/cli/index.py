@@ -68,7 +68,7 @@ def status(as_json: bool) -> None:
 @index.command()
 @_json
 def rebuild(as_json: bool) -> None:
-    """Delete the index of this folder and make it anew."""
+    """Delete the index of this folder and that of memory, and make them anew."""
     from clew.services.code_index import freshen
     from clew.stores.index import remove
 
@@ -80,13 +80,18 @@ def rebuild(as_json: bool) -> None:
     with freshened.index as made:
         counts = made.counts()
     seconds = time.perf_counter() - began
+    remembered = app.memory().rebuild() if (app.home.data / "memory").is_dir() else {}
     if freshened.notice:
         aside(say("note", app.language) + translated(freshened.notice, app.language))
     if as_json:
-        line(json.dumps({**counts, "seconds": round(seconds, 3), "path": str(app.place.index)}))
+        row = {**counts, "seconds": round(seconds, 3), "path": str(app.place.index), "memory": remembered}
+        line(json.dumps(row))
         return
     numbers = (f"{counts[name]:,}" for name in ("files", "chunks", "symbols", "commits"))
     line(say("index.made", app.language, *numbers, f"{seconds:.1f}"))
+    if remembered:
+        told = (f"{remembered[name]:,}" for name in ("documents", "passages"))
+        line(say("memory.rebuilt", app.language, *told))
 
 
 @index.command()

@@ -25,6 +25,7 @@ NOTES_TEXTS: dict[str, tuple[str, str]] = {
         "the id {} stands for {} on this machine, and for {} here: their notes lie together",
         "编号 {} 在本机代表 {}，在此代表 {}：两者的笔记放在一起",
     ),
+    "memory.rebuilt": ("memory: {} documents, {} passages", "记忆：{} 个文档、{} 个段落"),
     "memory.none": ("no document like that", "没有这样的文档"),
     "memory.empty": (
         "nothing is remembered here yet: `clew note`, or `clew memory import FOLDER`",
