@@ -9,12 +9,12 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import beside, huge, memory, peers, quality, speed
+from benchmarks import beside, huge, mcp, memory, peers, quality, speed
 from benchmarks.measure import Missing, Options
 
 MEASUREMENTS: dict[str, Callable[[Options], None]] = {
     "q01": quality.q01, "q02": quality.q02, "q11": quality.q11, "q20": speed.q20, "q22": speed.q22, "q23": speed.q23,
-    "q25": speed.q25, "q26": speed.q26, "q04": memory.q04, "q24": memory.q24, "peers": peers.peers,
+    "q25": speed.q25, "q26": speed.q26, "q04": memory.q04, "q24": memory.q24, "q27": mcp.q27, "peers": peers.peers,
     "beside02": beside.beside02, "beside11": beside.beside11, "beside22": beside.beside22,
 }  # fmt: skip
 

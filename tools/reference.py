@@ -1,4 +1,4 @@
-"""Make `docs/reference/` from the code: commands, settings, errors. `--check` only says what is out of date."""
+"""Make `docs/reference/` from the code: commands, settings, errors, tools. `--check` only says what is out of date."""
 
 from __future__ import annotations
 
@@ -59,7 +59,10 @@ def is_current(path: Path, text: str) -> bool:
 
 def pages() -> dict[str, str]:
     """Text of each generated page by its file name."""
-    return {"commands.md": commands_page(), "settings.md": settings_page(), "errors.md": errors_page()}
+    return {
+        "commands.md": commands_page(), "settings.md": settings_page(), "errors.md": errors_page(),
+        "tools.md": tools_page(),
+    }  # fmt: skip
 
 
 # ---------------------------------------------------------------------- commands
@@ -217,6 +220,36 @@ def errors_page() -> str:
         out.append(f"{(error.__doc__ or '').strip()}.{kind}\n")
         statuses = f"Exit status {getattr(error, 'exit_status', 1)}, HTTP status {getattr(error, 'http_status', 500)}"
         out.append(f"{statuses}, worth trying again: {again}.\n")
+    return "\n".join(out)
+
+
+# ---------------------------------------------------------------------- tools
+
+
+def tools_page() -> str:
+    """One heading for each tool that agents are offered, with its arguments and its result."""
+    module = importlib.import_module("clew.entrypoints.mcp.tools")
+    out = [HEAD, "# Tools\n"]
+    out.append("What `clew mcp` offers to agents: [give agents a memory](../guides/mcp.md) says how to set it up.\n")
+    for tool in module.listed():
+        out.append(f"## `{tool['name']}`\n")
+        hints = tool["annotations"]
+        changes = "Changes nothing." if hints["readOnlyHint"] else "Writes; destroys nothing."
+        out.append(f"{tool['description']} {changes}\n")
+        out.append("| argument | type | meaning |\n| --- | --- | --- |")
+        required = tool["inputSchema"]["required"]
+        for name, schema in tool["inputSchema"]["properties"].items():
+            kind = " or ".join(f"`{value}`" for value in schema["enum"]) if "enum" in schema else f"{schema['type']}"
+            facts = [schema.get("description", "")]
+            facts += [f"default `{schema['default']}`"] if "default" in schema else []
+            facts += ["required"] if name in required else []
+            out.append(f"| `{name}` | {kind} | {'; '.join(filter(None, facts))} |")
+        results = tool["outputSchema"]["properties"].items()
+        fields = ", ".join(f"`{name}` ({schema['type']})" for name, schema in results)
+        out.append(f"\nResult: {fields}.\n")
+    out.append("## Instructions\n")
+    out.append("An agent gets these words when it connects:\n")
+    out.append("\n".join(f"> {line}" for line in module.INSTRUCTIONS.splitlines()) + "\n")
     return "\n".join(out)
 
 

@@ -1,4 +1,4 @@
-"""Every command, setting and error has its heading, and the generated pages say what the code says."""
+"""Every command, setting, error and tool has its heading, and the generated pages say what the code says."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import click
 import pytest
 
 import clew.errors
+from clew.entrypoints.mcp.tools import TOOLS
 from clew.settings import Settings
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -79,3 +80,12 @@ def test_every_error_has_a_heading() -> None:
         if isinstance(value, type) and issubclass(value, clew.errors.ClewError)
     }
     assert headings("errors.md") == errors
+
+
+@pytest.mark.requirement("W-07")
+def test_every_tool_has_a_heading_with_its_arguments() -> None:
+    assert headings("tools.md") == set(TOOLS)
+    text = (REFERENCE / "tools.md").read_text(encoding="utf-8")
+    for tool in TOOLS.values():
+        section = text.partition(f"## `{tool.name}`")[2].partition("\n## ")[0]
+        assert all(f"| `{name}` |" in section for name in tool.schema["inputSchema"]["properties"])
