@@ -233,6 +233,7 @@ def test_adding_without_a_text_opens_the_editor_on_a_terminal(harbour: Path, tmp
 def test_a_hand_edit_counts_at_once_and_a_search_that_runs_meanwhile_breaks_nothing(harbour: Path, home: Path) -> None:
     for number in range(3):
         clew("note", f"Berth {number} is {number} m deep.", "--name", f"Berth {number}", cwd=harbour)
+    assert "Berth 1" in clew("memory", "search", "berth", cwd=harbour).out
     path = notes_of(home)[0]
     running = [
         subprocess.Popen(
@@ -241,17 +242,17 @@ def test_a_hand_edit_counts_at_once_and_a_search_that_runs_meanwhile_breaks_noth
         )
         for _ in range(2)
     ]  # fmt: skip
-    for number in range(40):
+    saved = 0
+    while saved < 40 or any(one.poll() is None for one in running):
+        saved += 1
         beside = path.with_name(".swap")
-        beside.write_text(
-            f"---\nid: mine\nname: Berth zero\n---\n\nIt is {number} fathoms deep now.\n", encoding="utf-8"
-        )
+        beside.write_text(f"---\nid: mine\nname: Berth zero\n---\n\nIt is {saved} fathoms deep.\n", encoding="utf-8")
         beside.replace(path)
     for one in running:
         _, told = one.communicate(timeout=60)
         assert one.returncode == 0, told
     hits = clew("memory", "search", "fathoms", "--json", cwd=harbour).json["hits"]
-    assert hits[0]["reference"].startswith("clew://memory/mine#L6") and "39 fathoms" in hits[0]["snippet"]
+    assert hits[0]["reference"].startswith("clew://memory/mine#L6") and f"is {saved} fathoms" in hits[0]["snippet"]
 
 
 # ---------------------------------------------------------------------- places
