@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.core.index.kinds import Kind, kind, language, suffix
+from clew.core.index.kinds import Kind, is_licence, kind, language, suffix
 
 NAMED = [
     ("src/clew/app.py", Kind.SOURCE),
@@ -25,7 +25,7 @@ NAMED = [
     ("pyproject.toml", Kind.CONFIG),
     (".github/workflows/ci.yml", Kind.CONFIG),
     ("Makefile", Kind.CONFIG),
-    ("LICENSE", Kind.CHANGELOG),
+    ("LICENSE", Kind.CONFIG),
     (".gitignore", Kind.CONFIG),
     ("examples/basic/main.go", Kind.EXAMPLE),
     ("CHANGES.rst", Kind.CHANGELOG),
@@ -37,6 +37,15 @@ NAMED = [
     ("vendor/lib/a.go", Kind.DATA),
     ("static/app.min.js", Kind.DATA),
     ("api/v1_pb2.py", Kind.DATA),
+    ("jq.1.prebuilt", Kind.DATA),
+    ("api/v1.pb.gw.go", Kind.DATA),
+    ("apis/zz_generated.deepcopy.go", Kind.DATA),
+    ("src/parser.tab.c", Kind.DATA),
+    ("ui/__snapshots__/page.test.js.snap", Kind.DATA),
+    ("tests/__snapshots__/test_page.ambr", Kind.DATA),
+    ("deno.lock", Kind.DATA),
+    ("benchmarks/run.py", Kind.EXAMPLE),
+    ("bench/hash.c", Kind.EXAMPLE),
     ("logo.png", Kind.DATA),
     ("tests/data/rows.csv", Kind.DATA),
     ("", Kind.SOURCE),
@@ -47,6 +56,16 @@ NAMED = [
 @pytest.mark.parametrize(("path", "expected"), NAMED, ids=[path or "nothing" for path, _ in NAMED])
 def test_a_path_tells_the_kind(path: str, expected: Kind) -> None:
     assert kind(path) is expected
+
+
+@pytest.mark.requirement("P-03")
+@pytest.mark.parametrize(
+    ("path", "is_one"),
+    [("LICENSE", True), ("LICENSE-MIT.txt", True), ("a/COPYING.LESSER", True), ("licenses/zlib", True),
+     ("licence.py", False), ("src/license/check.go", False), ("LICENSED.md", False)],
+)  # fmt: skip
+def test_a_path_tells_a_licence(path: str, is_one: bool) -> None:
+    assert is_licence(path) is is_one
 
 
 @pytest.mark.parametrize(

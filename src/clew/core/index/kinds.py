@@ -17,7 +17,6 @@ class Kind(StrEnum):
     EXAMPLE = "example"
     """Measurements too: they use a program without being it."""
     CHANGELOG = "changelog"
-    """Licences too: long prose that bears on a question only where that names it."""
     DATA = "data"
     """Known by its path only; the contents are not indexed."""
 
@@ -86,7 +85,7 @@ _VENDORED = frozenset(
 
 
 def is_licence(path: str) -> bool:
-    """Whether a path names the text of a licence."""
+    """Whether a path names the text of a licence. Its kind stays that of any such file: the ranking is fitted to it."""
     *folders, name = path.split("/")
     if _LICENCE_NAME.match(name) and suffix(path) not in _CODE:
         return True
@@ -112,8 +111,6 @@ def kind(path: str) -> Kind:
     dirs = {folder.lower() for folder in folders}
     if lower in _LOCK_NAMES or _GENERATED.search(lower) or dirs & _VENDORED:
         return Kind.DATA
-    if is_licence(path):
-        return Kind.CHANGELOG
     if (_CHANGE_NAME.match(name) and ending in _DOC | {""}) or "changelog.d" in dirs or "changelog" in dirs:
         return Kind.CHANGELOG
     if ending in _DATA and ending not in {"1", "5", "7"}:
