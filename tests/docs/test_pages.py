@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+import clew
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 DOCS = ROOT / "docs"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md"), ROOT / "changelog.d" / "README.md"])
@@ -100,3 +102,11 @@ def test_an_example_marked_run_runs(language: str, block: str, tmp_path: Path, h
         timeout=60,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.requirement("F-04")
+def test_the_guide_to_python_names_every_public_name() -> None:
+    page = (DOCS / "guides" / "python.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
+    assert named == set(clew.__all__)
+    assert "docs/guides/python.md" in (ROOT / "README.md").read_text(encoding="utf-8")
