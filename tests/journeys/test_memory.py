@@ -77,7 +77,8 @@ def test_what_was_said_already_is_not_written_twice_and_a_correction_supersedes(
     first = said(clew("note", "Retries: five.", "--name", "Retries", "--when", "a call fails", cwd=harbour))
     again = clew("note", "Retries: five.", "--name", "retries", cwd=harbour)
     assert said(again) == first and "nothing to save" in again.err
-    assert said(clew("note", "With a pause of 2 s.", "--name", "Retries", cwd=harbour)) == first
+    assert said(clew("note", "With a pause of 2 s.", "--name", "Retries", "--type", "decision", cwd=harbour)) == first
+    assert clew("memory", "list", "--type", "decision", "--json", cwd=harbour).json[0]["ref"] == first
     third = clew("note", "Retries: three.", "--name", "Retries", "--replace", cwd=harbour)
     assert said(third) != first and f"it takes the place of {first}" in third.err
     assert "hint:" not in third.err, "the phrases of the old note go along"
@@ -412,7 +413,8 @@ def test_what_was_written_is_committed_when_the_command_ends(harbour: Path, home
     "arguments",
     [
         ("note",), ("note", " "), ("note", "x", "--expires", "soon"), ("note", "x", "--expires", "2001-01-01"),
-        ("note", "x", "--type", "desision"), ("log",), ("memory", "edit", "nothing"), ("memory", "forget", "nothing"),
+        ("note", "x", "--type", "desision"), ("note", "x", "--personal", "--branch"),
+        ("log",), ("memory", "edit", "nothing"), ("memory", "forget", "nothing"),
         ("memory", "search", " "), ("memory", "search", "x", "--since", "soon"),
         ("memory", "set", "nothing", "type=note"), ("open", "clew://memory/"), ("open", "mem_000000000000"),
         ("memory", "import", "nothing"),

@@ -102,6 +102,8 @@ class Memory:
     """The branch at hand; notes of other branches stay out of answers."""
     session: str = ""
     notices: list[str] = field(default_factory=list[str])
+    wrote: bool = False
+    """Whether something was written since this was opened: hints are prepared from it before it is left."""
     progress: Callable[[int, int], None] | None = None
     """Told of documents that were indexed and of how many there are to index; what it raises ends that work."""
 
@@ -159,6 +161,7 @@ class Memory:
         for step, receipt in carry_out(self.documents, plan):
             self.audit.write("write", reason=f"imported {step.file}", refs=(_ref(receipt),), workspace=self.workspace)
             self.git.commit((receipt.path,), f"import {step.file}", batch=True)
+            self.wrote = True
             yield step, receipt
 
     # ------------------------------------------------------------------ reading
@@ -333,6 +336,8 @@ class Memory:
             changes["tags"] = (*there.tags, *more)
         if wish.description and wish.description != there.description:
             changes["description"] = wish.description
+        if wish.type not in ("note", there.type):
+            changes["type"] = wish.type
         if wish.expires is not None and wish.expires != there.expires:
             changes["expires"] = wish.expires
         said = self.documents.redact(wish.text).strip() in there.body
@@ -366,6 +371,7 @@ class Memory:
             numbers={"bytes": receipt.size},
         )  # fmt: skip
         self.git.commit((receipt.path,), self.documents.redact(why), batch=True)
+        self.wrote = True
         return Saved(action, _ref(receipt), receipt, audited=audited)
 
     def _record(self, query: str, found: Found) -> None:

@@ -69,6 +69,8 @@ def keep(app: App, memory: Memory, words: str, as_json: bool, **wished: Any) -> 
     """Write a note and say so. `wished` holds the values of `note_options`."""
     from clew.services.memory import NoteWish, first_words  # heavy
 
+    if wished["on_branch"] and wished["personal"]:
+        raise UsageError("--personal and --branch exclude each other", hint="give one of them")
     if wished["on_branch"] and not memory.branch:
         raise UsageError("there is no branch here", hint="leave out --branch: the note holds on all of them")
     expires = day(wished["expires"])

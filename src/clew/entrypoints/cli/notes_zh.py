@@ -83,6 +83,7 @@ NOTES: dict[str, str] = {
     "standard input is binary": "标准输入是二进制内容",
     "memory holds text": "记忆只存放文本",
     "`{}` is no day": "`{}` 不是日期",
+    "--personal and --branch exclude each other": "--personal 与 --branch 不能同时使用",
     "there is no branch here": "这里没有分支",
     "leave out --branch: the note holds on all of them": "去掉 --branch：笔记适用于所有分支",
     "superseded": "已被取代",
