@@ -18,6 +18,7 @@ import msgspec
 
 from clew.core.memory.document import Document
 from clew.core.memory.recall import Hint, Note
+from clew.core.memory.shelf import Texts
 from clew.errors import ClewError, NotFound
 from clew.services.recall import Considered, Recalled, Recaller, load_words, open_recaller, shelf_folder
 from clew.services.recall_shelf import ShelfRoom, note_of
@@ -114,6 +115,18 @@ class Hinter:
         """Take rejections back; how many there were."""
         recaller = self._current()[0]
         return recaller.accept(ref, text) if recaller else 0
+
+    def rebuild(self, progress: Callable[[int, int], None] | None = None) -> int:
+        """Prepare all notes anew and embed every text that has no vector yet, some at a time; how many were."""
+        self._write(NOTES, _Said(_FORMAT, {}))
+        texts = [Texts.of(note) for note in self._notes()[0] if note.hintable]
+        most = sum(1 + len(one.chunks) + len(one.when) for one in texts)
+        done = 0
+        while step := self.prepare(embed=EMBEDDED_AT_ONCE):
+            done += step
+            if progress is not None:
+                progress(done, most)
+        return done
 
     def prepare(self, *, embed: int = EMBEDDED_AT_ONCE) -> int:
         """Prepare the notes as the files are now, and embed at most `embed` of their texts; how many were."""

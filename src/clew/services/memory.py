@@ -45,7 +45,7 @@ class NoteWish:
     text: str
     name: str
     description: str = ""
-    """Empty: the first sentence of the text."""
+    """Empty: the first sentence of the text, or the beginning of it where the name is that sentence."""
     type: str = "note"
     when: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
@@ -314,7 +314,7 @@ class Memory:
         return Draft(
             name=wish.name,
             body=wish.text,
-            description=wish.description or first_sentence(wish.text),
+            description=wish.description or _told(wish),
             type=wish.type,
             branch=wish.branch,
             tags=wish.tags,
@@ -415,6 +415,12 @@ def first_words(text: str) -> str:
         parts = re.match(rf".{{6,{_MOST_FIRST - 1}}}?(?=[，、；：,;:])", name)
         name = parts[0] if parts else name[:_MOST_FIRST]
     return name.rstrip(" ,;:，、；：-–—") or "note"
+
+
+def _told(wish: NoteWish) -> str:
+    """The description of a note that was given none: its first sentence, or more where the name says that already."""
+    first = first_sentence(wish.text)
+    return wish.text if _same(first.rstrip(".!?。！？"), wish.name) else first
 
 
 def _same(one: str, other: str) -> bool:

@@ -14,6 +14,7 @@ from clew.app import App
 from clew.core.memory.document import STATUSES, TYPES
 from clew.core.text.printable import printable
 from clew.entrypoints.cli.memory_edit import add, edit
+from clew.entrypoints.cli.memory_rebuild import rebuild
 from clew.entrypoints.cli.memory_show import show_findings, show_found, show_list, show_steps
 from clew.entrypoints.cli.progress import bar
 from clew.entrypoints.cli.remembering import complete_reference, day, json_option, memory_of, stale_words, tell_saved
@@ -48,6 +49,7 @@ def memory() -> None:
 
 memory.add_command(add)
 memory.add_command(edit)
+memory.add_command(rebuild)
 
 
 @memory.command("list", epilog="\b\nExamples:\n  clew memory list --type decision\n  clew memory list --all --json")

@@ -19,6 +19,8 @@ RECALL_TEXTS: dict[str, tuple[str, str]] = {
     "recall.withheld_note": ("{} was withheld: {}", "{} 未提示：{}"),
     "recall.behind": ("{} files changed since the notes were prepared; `clew memory rebuild` prepares them again", "自笔记整理以来有 {} 个文件改动；`clew memory rebuild` 可重新整理"),
     "recall.unaudited": ("the audit trail could not be written", "无法写入审计记录"),
+    "rebuild.embedding": ("embedding {} of {} texts", "正在嵌入 {} / {} 段文本"),
+    "rebuild.done": ("{} documents indexed, {} texts embedded", "已索引 {} 个文档，嵌入 {} 段文本"),
     "recall.sign.words": ("shares words", "用词相同"),
     "recall.sign.situation words": ("shares words of its situation", "与其情形用词相同"),
     "recall.sign.situation": ("fits its situation", "符合其情形"),
@@ -37,6 +39,11 @@ RECALL_HELP: dict[str, str] = {
     "The number of the run within the session.": "会话中的轮次编号。",
     "This hint did not help for MESSAGE, nor for one like it.": "此提示对 MESSAGE 及类似消息没有帮助。",
     "Take back what --reject said, for MESSAGE or for all.": "撤销 --reject，针对 MESSAGE 或全部。",
+}
+
+RECALL_HELP |= {
+    "Make the index of memory again, and prepare the notes for hints.": "重建记忆的索引，并为提示整理笔记。",
+    "Both are made from the files and can be deleted at any time. Embedding takes about 0.05 s a text; what was embedded before is taken over, and Ctrl-C keeps what is done.": "二者都由文件生成，可随时删除。每段文本的嵌入约需 0.05 秒；已嵌入的会沿用，Ctrl-C 会保留已完成的部分。",
 }
 
 RECALL: dict[str, str] = {

@@ -1,0 +1,34 @@
+"""`clew memory rebuild`."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from clew.app import App
+from clew.entrypoints.cli.progress import bar
+from clew.entrypoints.cli.remembering import json_option, memory_of
+from clew.entrypoints.cli.style import aside
+from clew.entrypoints.cli.texts import TEXTS, say
+
+
+@click.command(epilog="\b\nExamples:\n  clew memory rebuild")
+@json_option
+def rebuild(as_json: bool) -> None:
+    """Make the index of memory again, and prepare the notes for hints.
+
+    Both are made from the files and can be deleted at any time. Embedding takes about 0.05 s a text; what was embedded
+    before is taken over, and Ctrl-C keeps what is done.
+    """
+    from clew.services.memory_search import rebuild as index_again  # heavy
+
+    app = App.here()
+    with memory_of(app) as memory:
+        refreshed = index_again(memory.index_path, memory.documents)
+        with bar(app.language, TEXTS["rebuild.embedding"][app.language == "zh"]) as tick:
+            embedded = app.hinter().rebuild(tick)
+    if as_json:
+        click.echo(json.dumps({"documents": refreshed.total, "embedded": embedded}))
+    else:
+        aside(say("rebuild.done", app.language, refreshed.total, embedded))
