@@ -257,3 +257,31 @@ def test_a_client_that_hangs_up_and_sigterm_leave_nothing_half_done(home: Path, 
         assert server.process.wait(30) == 143
     (log,) = (home / "clew" / "memory").rglob("logs/*.md")
     assert "said and gone" in log.read_text(encoding="utf-8")
+
+
+def test_a_cancelled_call_ends_without_an_answer_and_one_whose_client_hung_up_ends_too(home: Path, repo: Path) -> None:
+    with served(repo) as server:
+        session = begin(server)
+        workspace = json.loads(post(server, call("memory_log", {"text": "the first day"}), session)[2])
+        folder = workspace["result"]["structuredContent"]["workspace"]
+        body = "Ships are measured twice, by two people, before they get a berth. " * 30
+        notes = {f"berth-{n}.md": f"# Berth {n}\n\nBerth {n} is free. {body}\n" for n in range(600)}
+        write(home / "clew" / "memory" / "workspaces" / folder / "notes", notes)
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+        headers = {**TYPES, "Authorization": f"Bearer {server.token}", **session}
+        asked = call("memory_recall", {"query": "berth 7"}, ident=7, _meta={"progressToken": "p"})
+        connection.request("POST", "/mcp", json.dumps(asked), headers)
+        answer = connection.getresponse()
+        assert b"event: message" in answer.readline()
+        assert b"notifications/progress" in answer.readline()
+        cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}}
+        assert post(server, cancelled, session)[0] == 202
+        assert b'"result"' not in answer.read()
+        # The connection can be used again; now its client hangs up in the middle.
+        connection.request("POST", "/mcp", json.dumps(asked), headers)
+        answer = connection.getresponse()
+        answer.readline()
+        answer.close()
+        connection.close()
+        found = post(server, call("memory_recall", {"query": "berth 8"}, ident=8), session)
+        assert '"found":true' in found[2]

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.requirement("W-07", "F-02")]
 
 COMMAND, *ARGUMENTS = (*ARGV, "mcp")
 NOTE = {"text": "Berths are booked in metres.", "name": "Units of berths", "when": ["how long is a berth", "泊位多长"]}
-FIRST_LINE = INSTRUCTIONS.splitlines()[0]
+LINES = INSTRUCTIONS.splitlines()
 
 
 def script() -> Script:
@@ -50,7 +50,7 @@ def prove(played: Script, home: Path, printed: str) -> None:
     names = [tool.name for tool in offering[0].tools]
     assert all(any(name.endswith(tool) for name in names) for tool in TOOLS), names
     whole = "\n".join(asked.text for asked in played.asked)
-    assert json.dumps(FIRST_LINE)[1:-1] in whole, "the instructions did not arrive"
+    assert not [line for line in LINES if json.dumps(line, ensure_ascii=False)[1:-1] not in whole], "instructions are lacking"
     answered = [asked for asked in played.asked if asked.has_result]
     assert answered, _last(played.asked)
     told = results(answered[-1])
