@@ -44,6 +44,7 @@ def test_a_note_says_where_it_is_after_it_was_read_again_and_opens_by_what_it_sa
     done = clew("note", "The crane stops at wind force 7. Ask the tower first.", cwd=harbour)
     ref = said(done)
     (path,) = notes_of(home)
+    assert "\ndescription: The crane stops at wind force 7. Ask the tower first.\n" in path.read_text(encoding="utf-8")
     assert ref.startswith("clew://memory/mem_") and f"saved as a new note: {path}" in done.err
     assert path.name == "the-crane-stops-at-wind-force-7.md"
     assert f'hint: say when it should come to mind: clew memory set {ref[14:]} when+="…"' in done.err

@@ -5,11 +5,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from clew.adapters.memory_git import MemoryGit
 from clew.core.text.redact import redact
 from clew.errors import NotFound, UsageError
-from clew.services.memory import Memory, NoteWish
+from clew.services.memory import Memory, NoteWish, first_words
 from clew.stores.audit import Audit, Choice
 from clew.stores.documents import Documents
 
@@ -113,3 +115,53 @@ def test_what_is_missing_or_unknown_is_named_with_what_to_do(memory: Callable[[s
         harbour.recall("x", scope="everything")
     with pytest.raises(NotFound):
         harbour.open("clew://memory/mem_000000000000")
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("The crane stops at wind force 7. Ask the tower.", "The crane stops at wind force 7"),
+        ("# Crane in the wind\n\nIt stops.", "Crane in the wind"),
+        ("- one thing\n- another", "one thing"),
+        ("风力七级时起重机停用，先问塔台。之后再说。", "风力七级时起重机停用，先问塔台"),
+        ("???", "note"),
+        ("```\nmake run\n```", "``` make run ```"),
+        ("one two three four five six seven eight nine ten eleven", "one two three four five six seven eight nine"),
+    ],
+)
+def test_a_note_without_a_name_is_called_by_its_first_words(text: str, name: str) -> None:
+    assert first_words(text) == name
+
+
+@given(st.text(max_size=300))
+def test_first_words_are_one_short_line_whatever_the_text(text: str) -> None:
+    name = first_words(text)
+    assert name.strip() == name and 0 < len(name) <= 80 and name.isprintable()
+
+
+@pytest.mark.requirement("W-01", "W-14")
+def test_an_id_is_found_with_and_without_an_index_also_after_a_hand_edit(memory: Callable[[str], Memory]) -> None:
+    harbour = memory("harbour-1")
+    ref = harbour.note(NoteWish("The crane stops at wind force 7.", "Crane")).ref
+    assert harbour.find(ref).name == "Crane"
+    harbour.recall("crane")
+    path = harbour.documents.root / harbour.find(ref).path
+    path.write_text(path.read_text(encoding="utf-8").replace(ref[14:], "mine"), encoding="utf-8")
+    with pytest.raises(NotFound):
+        harbour.find(ref)
+    assert harbour.find("clew://memory/mine").name == "Crane"
+    path.rename(path.with_name("moved.md"))
+    assert harbour.find("mine").path.endswith("moved.md")
+    assert harbour.note(NoteWish("And more.", "crane")).action == "appended"
+
+
+@pytest.mark.requirement("W-01")
+def test_of_several_notes_with_one_name_the_one_that_holds_is_meant(memory: Callable[[str], Memory]) -> None:
+    harbour, mill = memory("harbour-1"), memory("mill-2")
+    old = harbour.note(NoteWish("Five.", "Retries"))
+    new = harbour.note(NoteWish("Three.", "Retries", mode="replace"))
+    mill.note(NoteWish("None.", "Retries"))
+    assert harbour.find("retries").ref == new.ref != old.ref
+    other = harbour.note(NoteWish("Two.", "Fewer retries"))
+    assert harbour.supersede(new.ref, other.ref).replaced == new.ref
+    assert harbour.open(new.ref).stale.endswith(other.ref[14:])

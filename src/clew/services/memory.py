@@ -403,8 +403,8 @@ class Memory:
 
 
 def first_words(text: str) -> str:
-    """A name for a note that was given none: its first heading, or the beginning of its first sentence."""
-    heading = re.match(r"\s*#{1,6}[ \t]+(.+)", text)
+    """A name for a note that was given none: its first heading or item, or the beginning of its first sentence."""
+    heading = re.match(r"\s*#{1,6}[ \t]+(.+)", text) or re.match(r"\s*(?:[-*+]|\d+[.)])[ \t]+(.+)", text)
     line = heading[1] if heading else first_sentence(text) or " ".join(text.split())
     words = clean_line(line, MOST_NAME).rstrip(" #.!?…。！？；;:：,，、").split()
     while len(words) > 1 and (len(words) > _MOST_WORDS or len(" ".join(words)) > _MOST_FIRST):

@@ -61,12 +61,13 @@ def _line(one: Document, columns: int, today: date, language: str) -> str:
     branch = f" @{printable(one.branch)}" if one.branch else ""
     stale = one.stale(today)
     mark = f" ({stale_words(stale, language)})" if stale else ""
-    told = one.hint_description.rstrip(".。") != one.hint_name and one.hint_description
-    about = f" - {told}" if told else ""
+    name, told = one.hint_name, one.hint_description
+    # A note without a name of its own is called by its first words.
+    about = f"{name}{branch}{mark} - {told}" if told and not told.startswith(name) else f"{told or name}{branch}{mark}"
     head = f"{padded(printable(one.id or one.path), _ID)}  {padded(kind, _KIND)}  {changed:<10}  "
     # What a hint shows is one clean line already.
     room = columns - _ID - _KIND - 16 if columns else 0
-    return (pale(head) + cut(f"{one.hint_name}{branch}{mark}{about}", room)).rstrip()
+    return (pale(head) + cut(about, room)).rstrip()
 
 
 def _row(one: Document, memory: Memory, today: date) -> dict[str, Any]:
