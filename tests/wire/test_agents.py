@@ -50,7 +50,8 @@ def prove(played: Script, home: Path, printed: str) -> None:
     names = [tool.name for tool in offering[0].tools]
     assert all(any(name.endswith(tool) for name in names) for tool in TOOLS), names
     whole = "\n".join(asked.text for asked in played.asked)
-    assert not [line for line in LINES if json.dumps(line, ensure_ascii=False)[1:-1] not in whole], "instructions are lacking"
+    lacking = [line for line in LINES if json.dumps(line, ensure_ascii=False)[1:-1] not in whole]
+    assert not lacking, "instructions did not arrive"
     answered = [asked for asked in played.asked if asked.has_result]
     assert answered, _last(played.asked)
     told = results(answered[-1])
