@@ -26,9 +26,21 @@ from clew.core.context.anchors import exchange_fragments
 from clew.core.context.assemble import assemble
 from clew.core.context.budget import Budget
 from clew.core.context.cachekey import Asking
+from clew.core.context.follow import Follow, follow, joined, own_words, points_back
 from clew.core.context.fragment import DEFAULT_WEIGHTS, Exchange, Fragment
 from clew.core.context.layers import Snapshot, question_frame
-from clew.core.context.mode import Decision, Evidence, Mode, asked_for, decide, explain, in_place, switched_off
+from clew.core.context.mode import (
+    Decision,
+    Evidence,
+    Mode,
+    asked_for,
+    decide,
+    explain,
+    going_on,
+    in_place,
+    on_its_own,
+    switched_off,
+)
 from clew.core.context.style import choose_style, language, sentence
 from clew.core.ports import Entry, Source
 from clew.core.text.printable import printable
@@ -181,24 +193,31 @@ def gather_from(
     read = read_lines(tree)
     searches = Searches(freshened, _asking(wish, place, attached), place.git, place.searches, read)
     related = searches.find("\n".join([wish.question, *_piped(attached)]))
+    goes_on = follow(wish.question, searches.stands)
     likely = bool(related.files) and related.probability >= LEAST_PROBABILITY
     evidence = Evidence(
         explicit=bool(attached.fragments),
         symbols=related.symbols,
         paths=related.paths,
         branches=_branches(wish.question, place.git),
-        has_exchange=bool(exchanges),
+        has_exchange=bool(exchanges) and goes_on is not Follow.OWN,
         # A weak match says nothing about the question: it may well be about this project, and nothing here answers it.
         relevance=related.probability if likely else None,
     )
     decision = decide(wish.question, evidence, load_mode_model())
     decision = in_place(decision, likely=likely, named=_named(wish.question, place))
+    if goes_on is Follow.OWN:
+        decision = on_its_own(decision, likely=likely)
+    elif goes_on is Follow.JOINS and exchanges and points_back(wish.question):
+        decision = going_on(decision)
     if wish.mode is not None:
         decision = asked_for(wish.mode, decision.scores)
     reason = explain(decision.code, decision.detail, wish.language)
     follows = bool(exchanges) and decision.code in ("exchange", "said", "rich.followup")
     if follows:
-        related = searches.find(wish.question, _last_question(exchanges))
+        earlier = joined([one.question for one in sorted(exchanges, key=lambda one: one.id)])
+        both = searches.stands(own_words(wish.question))
+        related = (searches.find_both if both else searches.find)(wish.question, earlier)
     searches.settle(decision.mode.value)
     found = (
         decision.mode is not Mode.RICH
@@ -342,7 +361,3 @@ def _branches(question: str, git: Git | NoRepository) -> tuple[str, ...]:
     names = {branch.name for branch in git.branches()}
     # A branch that is named like an everyday word (`main`, `dev`) is only meant where the question speaks of branches.
     return tuple(sorted(name for name in words & names if re.search(r"[/_\d-]", name)))
-
-
-def _last_question(exchanges: Sequence[Exchange]) -> str:
-    return max(exchanges, key=lambda one: one.id).question

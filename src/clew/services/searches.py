@@ -17,6 +17,7 @@ from clew.core.context import assemble
 from clew.core.context.cachekey import Asking, KeyParts, cache_key
 from clew.core.index.kinds import Kind
 from clew.core.index.passages import Passage
+from clew.core.index.query import concepts
 from clew.core.text.terms import query_terms
 from clew.services.code_index import VARIANT, Freshened
 from clew.services.relevance import Finder, Related, RelatedFile, load_glossary, load_ranking
@@ -29,6 +30,12 @@ Outcome = Literal["hit", "miss", "off"]
 NO_MEMORY = "none"
 """State of the notes as long as none enter a context."""
 
+_MOST_TERMS = 400
+"""Terms of one text that are looked up at once."""
+_FUSION = 10
+"""Places in two searches count as 1 / (this + place)."""
+_OWN_WORDS = 1.2
+"""How much more a place counts in the search of the question's own words."""
 NO_CHUNK = -1
 """Ids of an index are not kept: another index of the same files has others."""
 
@@ -75,6 +82,16 @@ class Searches:
             related = self._found[key] = self._search(searched)
         return related
 
+    def stands(self, text: str) -> bool:
+        """Whether any word of a text stands in an indexed file, as written or in English."""
+        wanted = concepts(query_terms(text), load_glossary())
+        words = list({term for concept in wanted for term, _ in concept.alternatives})[:_MOST_TERMS]
+        return bool(words) and bool(self.freshened.index.frequencies(words))
+
+    def find_both(self, asked: str, earlier: str) -> Related:
+        """Alone and with what it follows up on: what both find goes first, and the question's own words weigh more."""
+        return fused(self.find(asked), self.find(asked, earlier))
+
     def rows(self) -> dict[str, FileRow]:
         """The indexed files by path."""
         if self._rows is None:
@@ -97,6 +114,44 @@ class Searches:
             read, files = self.read, finder.files
             finder.text = lambda passage: "\n".join(read(files[passage.file].path)[passage.first - 1 : passage.last])
         return self._finder.find(searched)
+
+
+def fused(own: Related, joined: Related) -> Related:
+    """The files and passages of two searches in one order, by their places in both. All else is that of `own`.
+
+    Reciprocal rank fusion (Cormack, Clarke and Büttcher 2009), where a place counts more in the search of the
+    question's own words.
+    """
+    places = {file.path: place for place, file in enumerate(joined.files)}
+    files = {file.path: file for file in (*joined.files, *own.files)}
+    own_places = {file.path: place for place, file in enumerate(own.files)}
+    ordered = sorted(files, key=lambda path: (-_worth(own_places.get(path), places.get(path)), path))
+    place_of = {path: place for place, path in enumerate(ordered)}
+    spans = [
+        {(related.files[one.file].path, one.first): (place, one) for place, one in enumerate(related.passages)}
+        for related in (own, joined)
+    ]
+    worth = {
+        span: _worth(*(found[span][0] if span in found else None for found in spans))
+        for span in {**spans[1], **spans[0]}
+    }
+    passages = [
+        Passage(one.chunk, place_of[path], one.first, one.last, one.symbol, worth[path, first])
+        for path, first in sorted(worth, key=lambda span: (-worth[span], span))
+        for _, one in [spans[0].get((path, first)) or spans[1][path, first]]
+    ]
+    return replace(
+        own,
+        query=joined.query,
+        files=tuple(replace(files[path], score=_worth(own_places.get(path), places.get(path))) for path in ordered),
+        passages=tuple(passages),
+        probability=max(own.probability, joined.probability),
+        commits=tuple(dict.fromkeys((*own.commits, *joined.commits))),
+    )
+
+
+def _worth(own: int | None, joined: int | None) -> float:
+    return sum(weight / (_FUSION + place) for place, weight in ((own, _OWN_WORDS), (joined, 1.0)) if place is not None)
 
 
 def _parts(freshened: Freshened, asking: Asking, git: Git | NoRepository) -> KeyParts:

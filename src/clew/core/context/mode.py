@@ -104,6 +104,10 @@ _LINKED: Final = re.compile(
     r"\s*(?:那(?!不勒斯|曲|坡|霸|些年|英)|(?:and|what about|how about|but what if|and if)\b)", re.IGNORECASE
 )
 """How a question begins that goes on from the one before; it counts only where there is one before."""
+_OPEN: Final = frozenset(
+    ("relevance", "nothing", "unweighed", "rich.followup", "rich.error", "rich.named", "rich.change", "rich.project")
+)
+"""Reasons for which it matters what was asked before."""
 # Phrases, not marker words: "this project" inside a question of general knowledge must not match, so each pattern asks
 # for a preposition, a possessive or a locative next to the noun.
 _PROJECT: Final = re.compile(
@@ -251,6 +255,20 @@ def in_place(decision: Decision, *, likely: bool, named: str) -> Decision:
     if not likely and decision.mode is not Mode.RICH and decision.scores[Mode.RICH] >= MAYBE_RICH:
         return _decision(Mode.RICH, "nothing", "", decision.scores)
     return decision
+
+
+def on_its_own(decision: Decision, *, likely: bool) -> Decision:
+    """The decision for a question that stands for itself, where the model of words takes it for a follow-up."""
+    if decision.code != "rich.followup":
+        return decision
+    return _decision(Mode.RICH, "relevance" if likely else "nothing", "", decision.scores)
+
+
+def going_on(decision: Decision) -> Decision:
+    """The decision for a question that points back at the one before, where no name or command in it decides."""
+    if decision.code not in _OPEN:
+        return decision
+    return _decision(Mode.RICH, "exchange", "", decision.scores)
 
 
 def asked_for(mode: Mode, scores: Mapping[Mode, float]) -> Decision:

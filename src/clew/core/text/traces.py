@@ -1,0 +1,176 @@
+"""Find every form of one known secret in bytes: as it is, escaped, encoded, or broken over lines.
+
+The redactor knows secrets by their shape; here the secret itself is given, so a form counts wherever it stands.
+Nothing of a secret is kept but the patterns, and no text that is shown is made from them.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import Final
+
+LEAST: Final = 5
+"""Characters of a secret. A shorter one would take ordinary words with it."""
+MOST: Final = 5_000
+_NEWLINE: Final = rb"(?:\r?\n|(?:\\r)?\\n)[ \t]{0,20}(?:(?:[+\-|>#]|\xe2\x94\x82)[ \t]{0,4})?"
+_BREAK: Final = (
+    rb"(?:\x1b\[[0-9;?]{0,20}[A-Za-z]|\\\r?\n[ \t]{0,20}|" + _NEWLINE + rb"|\xc2\xad|\xe2\x80\x8b"
+    rb"|[\"'][ \t]{0,8}[+.&]?[ \t]{0,8}\\?\r?\n?[ \t]{0,40}[+.&]?[ \t]{0,8}[\"'])?"
+)
+"""What may stand between two characters of a value that a program or a terminal broke."""
+_BLANKS: Final = rb"(?:[ \t\r\n]|\\[nrt]|%(?:25)?(?:0[aAdD9]|20)|\+|[|>#]|\xe2\x94\x82){1,40}"
+_NAMED: Final = {"&": b"amp", "<": b"lt", ">": b"gt", '"': b"quot", "'": b"apos"}
+_NEWLINE_ONLY: Final = b"(?:" + _NEWLINE + b")?"
+_LONG: Final = 200
+"""Characters above which letters and digits are looked for as they are only: nobody escapes those of a private key."""
+_JOINT: Final = rb"(?:(?:\\r)?\\n|\r?\n[ \t]{0,20})?"
+_CUT: Final = (b"\xe2\x80\xa6", b"\\u2026")
+"""How a text that was shortened ends."""
+_LEAST_CUT: Final = 6
+
+
+class Traces:
+    """Where one thing that is looked for stands in bytes. Values are safe to use from several threads."""
+
+    def __init__(self, patterns: tuple[bytes, ...], plain: bytes = b"", words: str = "") -> None:
+        """Use `traces_of` or `marks_of`. `plain` is what may also stand cut short, `words` what an index may hold."""
+        self._exact = tuple(re.compile(pattern) for pattern in patterns)
+        self._folded = tuple(re.compile(pattern, re.IGNORECASE) for pattern in patterns)
+        self._plain = plain
+        self.words = words
+
+    def spans(self, content: bytes | memoryview, *, folded: bool = False) -> list[tuple[int, int]]:
+        """Start and end of each trace, in bytes and in order, none over another; `folded` takes any case."""
+        found = sorted({
+            match.span() for pattern in (self._folded if folded else self._exact) for match in pattern.finditer(content)
+        } | set(self._cut_short(bytes(content) if self._plain and len(content) <= 1 << 20 else b"")))  # fmt: skip
+        merged: list[tuple[int, int]] = []
+        for start, end in found:
+            if merged and start < merged[-1][1]:
+                merged[-1] = merged[-1][0], max(merged[-1][1], end)
+            else:
+                merged.append((start, end))
+        return merged
+
+    def without(self, content: bytes, mark: str) -> tuple[bytes, int]:
+        """The bytes with `mark` in the place of each trace, and how many there were."""
+        spans = self.spans(content)
+        parts: list[bytes] = []
+        place = 0
+        for start, end in spans:
+            parts += (content[place:start], _in_form(content[start:end], mark))
+            place = end
+        return b"".join((*parts, content[place:])), len(spans)
+
+    def blotted(self, content: bytes) -> tuple[bytes, int]:
+        """The bytes with each trace overwritten, at the same length: for files whose places must not move."""
+        spans, done = self.spans(content, folded=True), bytearray(content)
+        for start, end in spans:
+            done[start:end] = b"x" * (end - start)
+        return bytes(done), len(spans)
+
+    def in_name(self, name: str) -> bool:
+        """Whether the name of a file or folder holds it, also as names are made from titles."""
+        if self.spans(name.encode("utf-8", "surrogateescape"), folded=True):
+            return True
+        told, wanted = _bare(name), _bare(self.words)
+        return len(wanted) >= LEAST and wanted in told
+
+    def _cut_short(self, content: bytes) -> Iterator[tuple[int, int]]:
+        if len(self._plain) <= _LEAST_CUT:
+            return
+        for sign in _CUT:
+            at = content.find(sign)
+            while at >= 0:
+                for length in range(min(len(self._plain) - 1, at), _LEAST_CUT - 1, -1):
+                    if content.endswith(self._plain[:length], 0, at):
+                        yield at - length, at
+                        break
+                at = content.find(sign, at + 1)
+
+
+def traces_of(secret: str) -> Traces:
+    """The traces of a secret of LEAST to MOST characters, blanks around it left out; also in other normal forms."""
+    said = secret.strip()
+    patterns: list[bytes] = []
+    for form in dict.fromkeys((said, *(unicodedata.normalize(name, said) for name in ("NFC", "NFD")))):
+        patterns.append(_written(form))
+        raw = form.encode("utf-8", "surrogatepass")
+        patterns += [_base64(raw, offset) for offset in range(3)]
+        patterns.append(rb"(?:\\{0,2}x|[: ])?".join(_hex(byte) for byte in raw))
+        patterns += [re.escape(form.encode(name, "surrogatepass")) for name in ("utf-16-le", "utf-16-be")]
+    return Traces(tuple(patterns), said.encode("utf-8", "surrogatepass"), said)
+
+
+def marks_of(digits: str) -> Traces:
+    """The placeholders that carry these digits."""
+    return Traces((rb"\[REDACTED:[\w.-]{1,40}:" + re.escape(digits.encode()) + rb"\]",))
+
+
+def _in_form(found: bytes, mark: str) -> bytes:
+    """The mark in the encoding of what it replaces."""
+    for name, here, there in (("utf-16-le", 0, 1), ("utf-16-be", 1, 0)):
+        if len(found) >= 2 * LEAST and not found[there] and not found[there + 2] and found[here]:
+            return mark.encode(name)
+    return mark.encode()
+
+
+def _bare(text: str) -> str:
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return "".join(char for char in folded if char.isalnum())
+
+
+def _written(secret: str) -> bytes:
+    """The characters of a secret, each raw or escaped in any usual way, with breaks in between."""
+    long = len(secret) > _LONG
+    parts = [
+        _BLANKS if part.isspace() else (_NEWLINE_ONLY if long else _BREAK).join(_character(char, long) for char in part)
+        for part in re.split(r"(\s+)", secret)
+        if part
+    ]
+    return b"".join(parts)
+
+
+def _character(char: str, long: bool) -> bytes:
+    if long and char.isascii() and char.isalnum():
+        return char.encode()
+    # Each form begins with a fixed byte: so the search can leap to where one may begin.
+    raw = char.encode("utf-8", "surrogatepass")
+    forms = [re.escape(raw), b"".join(b"%(?:25){0,2}" + _hex(byte) for byte in raw)]
+    units = char.encode("utf-16-be", "surrogatepass")
+    forms.append(b"".join(
+        rb"\\\\{0,3}u" + _hex(units[at]) + _hex(units[at + 1]) for at in range(0, len(units), 2)
+    ))  # fmt: skip
+    if not char.isalnum():
+        if len(raw) == 1:
+            forms.append(rb"\\\\{0,6}" + re.escape(raw))
+        forms.append(b"&#0{0,4}%d;" % ord(char))
+        forms.append(b"&#[xX]0{0,4}" + b"".join(_digit(digit) for digit in f"{ord(char):x}") + b";")
+    if char in _NAMED:
+        forms.append(b"&" + _NAMED[char] + b";")
+    return b"(?:" + b"|".join(forms) + b")"
+
+
+def _digit(digit: str) -> bytes:
+    return f"[{digit}{digit.upper()}]".encode() if digit.isalpha() else digit.encode()
+
+
+def _hex(byte: int) -> bytes:
+    return b"".join(map(_digit, f"{byte:02x}"))
+
+
+def _base64(raw: bytes, offset: int) -> bytes:
+    """The signs of Base64 that are the secret's alone when it begins at `offset` modulo 3 bytes.
+
+    A sign on either side, which holds some bits of it, goes with them.
+    """
+    coded = base64.b64encode(bytes(offset) + raw + bytes(3))
+    signs = coded[-(-8 * offset // 6) : 8 * (offset + len(raw)) // 6]
+    forms = {ord("+"): rb"(?:\+|-|%2[bB])", ord("/"): rb"(?:/|_|%2[fF])"}
+    inner = _JOINT.join(forms.get(sign, bytes((sign,))) for sign in signs)
+    return (
+        rb"[A-Za-z0-9+/_-]?" * bool(8 * offset % 6) + inner + rb"[A-Za-z0-9+/_-]?" * bool(8 * (offset + len(raw)) % 6)
+    )

@@ -1,0 +1,365 @@
+"""Takes a secret, or all that came from one source, out of everything that Clew keeps, and looks whether it is gone.
+
+First what people own (documents, settings), then databases and the trail, then the history of the memory root, then
+what is derived. Each step can be done again, so a purge that was killed is ended by the next. What is said to be gone
+was searched for once more, in all bytes below Clew's folders and in every object of git.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from clew.adapters.home import Home
+from clew.adapters.memory_git import MemoryGit
+from clew.adapters.memory_remote import MemoryRemote
+from clew.adapters.memory_repository import MemoryRepository
+from clew.adapters.memory_rewrite import HistoryRewrite, Rewritten, Rules, push_rewritten, read_marker
+from clew.core.text.frontmatter import quoted
+from clew.core.text.redact_find import placeholder
+from clew.core.text.traces import LEAST, MOST, Traces, marks_of, traces_of
+from clew.errors import ClewError, NotFound, Refused, UsageError
+from clew.services.sync import lock_folder
+from clew.stores.durable import locked
+from clew.stores.exchanges import ExchangeStore
+from clew.stores.installation_key import installation_key
+from clew.stores.purging import Found, Layout, clean, delete, empty_free_pages, files, is_database, leftovers, rename
+from clew.stores.purging import search as search_files
+from clew.stores.seen import Seen
+
+_LOCK_SECONDS: Final = 10.0
+_ALONE_SECONDS: Final = 120.0
+_PASSES: Final = 3
+"""How often what was found is cleaned: somebody may write meanwhile, and a damaged file is moved aside."""
+_PROGRAMS: Final = (".claude", ".codex", ".gemini", ".local/share/opencode")
+_SHELLS: Final = (".bash_history", ".zsh_history", ".local/share/fish/fish_history", ".python_history")
+_ALWAYS: Final = ("clones", "backups", "disk", "projects", "models", "servers")
+
+Lock = Callable[[Path], contextlib.AbstractContextManager[None]]
+Told = Callable[[Path], None]
+
+
+@dataclass(slots=True)
+class Report:
+    """What was found, what became of it, and what a purge does not reach."""
+
+    found: list[Found] = field(default_factory=list[Found])
+    left: list[Found] = field(default_factory=list[Found])
+    """What is still there after it was looked for again in all bytes."""
+    mentioned: list[str] = field(default_factory=list[str])
+    """Files that still say the same as what was removed, or name it: they did not come from it."""
+    beyond: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    """What a purge cannot reach: a word for it, and a name or path, if there is one."""
+    history: Rewritten = field(default_factory=Rewritten)
+    done: bool = False
+    """Whether anything was done at all."""
+
+    @property
+    def count(self) -> int:
+        """Traces that were found."""
+        return sum(one.count for one in self.found)
+
+
+class Purge:
+    """One purge of one user's folders. Raises Refused where they are too wide to be Clew's alone."""
+
+    def __init__(self, home: Home, git: MemoryGit, environ: Mapping[str, str], *, told: Told = lambda _: None) -> None:
+        self.home = home
+        self.git = git
+        self.environ = environ
+        self.told = told
+        self.layout = layout_of(home, git.root)
+
+    # ------------------------------------------------------------------ a secret
+
+    def find(self, secret: str) -> Report:
+        """Where a secret is. Nothing is changed. Raises UsageError for one that is too short or too long."""
+        return self._report(traces_of(demand_usable(secret)))
+
+    def find_marks(self, digits: str) -> Report:
+        """Where placeholders with these digits are. Raises UsageError."""
+        if not re.fullmatch(r"[0-9a-f]{4}", digits):
+            raise UsageError("a placeholder has four digits", hint="such as 3f9a in `[REDACTED:github-pat:3f9a]`")
+        return self._report(marks_of(digits))
+
+    def remove(self, secret: str) -> Report:
+        """Take a secret out of everything, and look for it again. Raises UsageError, Refused, StoreBusy, StoreError.
+
+        What could not be cleaned is in `left`, with its reason.
+        """
+        secret = demand_usable(secret)
+        traces = traces_of(secret)
+        mark = placeholder("secret", secret, installation_key(self.home.data / "redaction.key"))
+        with self.alone(), self.held() as repository:
+            report = self._report(traces)
+            done = self._clean_files(traces, mark)
+            if repository is not None and any(one.kind == "git" for one in (*report.found, *self._history(traces))):
+                report.history = rewrite_history(repository, self.rules(traces, mark))
+            done |= self._clean_files(traces, mark, inside=True)
+            if any(one.kind in ("document", "git", "name") for one in report.found):
+                self.drop_derived()
+            self.finish()
+        after = self._report(traces)
+        report.found = [_outcome(one, done) for one in report.found]
+        report.left = [
+            replace(one, reason=done[one.path].reason if one.path in done else one.reason) for one in after.found
+        ]
+        report.done = True
+        report.beyond = self.beyond()
+        return report
+
+    def _report(self, traces: Traces) -> Report:
+        found = [*search_files(self.layout, traces, told=self.told), *self._history(traces)]
+        return Report(found=found, beyond=self.beyond())
+
+    def _clean_files(self, traces: Traces, mark: str, *, inside: bool = False) -> dict[str, Found]:
+        """Clean all files; `inside` of the repository only those of git, which are left to the end."""
+        change = _texts(traces, mark)
+        own = {
+            "history.db": lambda path: _in_history(path, change),
+            "hints.db": lambda path: Seen(path).purge(change=change),
+        }  # type: dict[str, Callable[[Path], int]]
+        done: dict[str, Found] = {}
+        for _ in range(_PASSES):
+            found = [
+                one for one in search_files(self.layout, traces) if self._is_inside(one) == inside and not (
+                    one.path in done and done[one.path].reason
+                )
+            ]  # fmt: skip
+            if not found:
+                break
+            # Names of folders last, the deepest first: paths stay right until then.
+            for one in sorted(found, key=lambda one: (one.kind == "name", -one.path.count("/"))):
+                done[one.path] = self._clean_one(one, traces, mark, own)
+        return done
+
+    def _clean_one(self, one: Found, traces: Traces, mark: str, own: Mapping[str, Callable[[Path], int]]) -> Found:
+        if one.kind == "name" and self.layout.kind(Path(one.path)) == "index":
+            with contextlib.suppress(OSError):
+                delete(Path(one.path))
+            return replace(one, action="deleted")
+        if one.kind == "name" and self._is_inside(one):
+            return replace(one, reason="git gave it this name, such as that of a branch; rename it with git")
+        if one.kind == "name":
+            return rename(one, lambda name: _other_name(name, mark), self.lock)
+        return clean(
+            one, self.layout, traces, mark, own=own, lock=self.lock,
+            text=lambda content, name: without(content, name, traces, mark),
+        )  # fmt: skip
+
+    def _is_inside(self, one: Found) -> bool:
+        return Path(one.path).is_relative_to(self.layout.memory / ".git")
+
+    def rules(self, traces: Traces, mark: str) -> Rules:
+        """How a history loses a secret."""
+        return Rules(
+            blob=lambda content, path: without(content, path, traces, mark),
+            name=lambda name: _other_name(name, mark) if traces.in_name(name) else name,
+            text=lambda content: traces.without(content, mark)[0],
+        )
+
+    def _history(self, traces: Traces) -> list[Found]:
+        """The objects of git with traces, by the path of a file, or by kind."""
+        folder = str(self.layout.memory / ".git")
+        try:
+            repository = self.git.repository() if self.git.there else None
+        except ClewError as error:
+            return [Found(folder, "git", reason=f"cannot be read: {error}")]
+        if repository is None:
+            return []
+        try:
+            rewrite = HistoryRewrite(repository)
+            paths, counts = rewrite.paths(), dict[str, int]()
+            for ident, kind, content in rewrite.objects():
+                if kind == "tree":
+                    count = sum(traces.in_name(os.fsdecode(name)) for name in tree_names(content, len(ident) // 2))
+                else:
+                    count = len(traces.spans(content))
+                if count:
+                    named = paths.get(ident, "") if kind == "blob" else kind
+                    counts[named] = counts.get(named, 0) + count
+        except ClewError as error:
+            return [Found(folder, "git", reason=f"cannot be read: {error}")]
+        return [Found(f"{folder}: {name or '?'}", "git", count) for name, count in sorted(counts.items())]
+
+    # ------------------------------------------------------------------ what all purges share
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """One purge at a time; half-written files of one that was killed are taken away."""
+        with locked(self.home.state / "purge", _ALONE_SECONDS):
+            for path in leftovers(self.layout):
+                with contextlib.suppress(OSError):
+                    delete(path)
+            yield
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[MemoryRepository | None]:
+        """The repository of memory, locked, with all that waited committed; None where there is none.
+
+        Raises StoreBusy, Refused where a sync, or anything of git, is under way.
+        """
+        if not self.git.there:
+            yield None
+            return
+        try:
+            repository = self.git.repository()
+        except NotFound:
+            yield None  # without git; what it holds is told as left
+            return
+        with repository.held(_LOCK_SECONDS):
+            HistoryRewrite(repository).demand_settled()
+            self.git.settle_within(repository)
+            yield repository
+
+    def lock(self, path: Path) -> contextlib.AbstractContextManager[None]:
+        """The lock of a file: that of its workspace for what lies below the memory root."""
+        root = self.layout.memory
+        if not path.is_relative_to(root) or path.is_relative_to(root / ".git"):
+            return contextlib.nullcontext()
+        return locked(lock_folder(root, path.relative_to(root).as_posix()), _LOCK_SECONDS)
+
+    def drop_derived(self) -> None:
+        """Delete what is made from documents; it is made anew when it is needed."""
+        with contextlib.suppress(OSError):
+            delete(self.home.cache / "index" / "memory.db")
+        shutil.rmtree(self.home.cache / "recall", ignore_errors=True)
+
+    def finish(self) -> None:
+        """Leave nothing in free pages and logs of the databases that stay."""
+        for path in files(self.layout):
+            with contextlib.suppress(OSError, sqlite3.Error):
+                if self.layout.kind(path) != "index" and is_database(path):
+                    empty_free_pages(path)
+
+    def beyond(self) -> list[tuple[str, str]]:
+        """What no purge reaches; files and folders of other programs only where they exist."""
+        found: list[tuple[str, str]] = []
+        with contextlib.suppress(ClewError):
+            if self.git.there and (url := MemoryRemote(self.git.repository()).url):
+                stale = bool(read_marker(self.git.repository()))
+                found.append(("remote-stale" if stale else "remote", re.sub(r"(://[^/@:]*):[^/@]*@", r"\1@", url)))
+        if home := self.environ.get("HOME"):
+            found += [("program", path) for name in _PROGRAMS if os.path.isdir(path := os.path.join(home, name))]
+            named = self.environ.get("HISTFILE")
+            shells = [os.path.join(home, name) for name in _SHELLS] + ([named] if named else [])
+            found += [("shell", path) for path in dict.fromkeys(shells) if os.path.isfile(path)]
+        for path in files(self.layout):
+            with contextlib.suppress(OSError):
+                if os.lstat(path).st_nlink > 1 and not path.is_relative_to(self.layout.memory / ".git"):
+                    found.append(("hard-link", str(path)))
+        return [*found, *((word, "") for word in _ALWAYS)]
+
+    def push(self) -> list[str]:
+        """Replace the old history on the remote. The branches. Raises NotFound, Refused, StoreBusy, StoreError."""
+        repository = self.git.repository()
+        with repository.held(_LOCK_SECONDS):
+            return push_rewritten(repository, MemoryRemote(repository).replace)
+
+
+def rewrite_history(repository: MemoryRepository, rules: Rules) -> Rewritten:
+    """Rewrite all refs, then prune what was before. The caller holds the lock."""
+    rewrite = HistoryRewrite(repository)
+    done = rewrite.rewrite(rules)
+    rewrite.prune()
+    return done
+
+
+def layout_of(home: Home, memory: Path) -> Layout:
+    """The folders of a user, links followed once. Raises Refused where one of them holds more than what is Clew's."""
+    wanted = dict.fromkeys(
+        Path(os.path.realpath(path)) for path in (home.config, home.data, home.cache, home.state, memory)
+    )
+    user = Path(os.path.realpath(os.path.expanduser("~")))
+    if wide := next((path for path in wanted if user.is_relative_to(path)), None):
+        raise Refused(
+            f"`{wide}` holds more than what is Clew's, and nothing else may be rewritten",
+            hint="set CLEW_HOME to a folder of its own",
+        )
+    roots = tuple(path for path in wanted if not any(path != other and path.is_relative_to(other) for other in wanted))
+    cache = Path(os.path.realpath(home.cache))
+    return Layout(roots, Path(os.path.realpath(memory)), tuple(cache / name for name in ("index", "recall", "eval")))
+
+
+def demand_usable(secret: str) -> str:
+    """The secret without blanks around it. Raises UsageError."""
+    said = secret.strip()
+    if len(said) < LEAST:
+        raise UsageError(
+            f"a secret of fewer than {LEAST} characters would take ordinary words with it",
+            hint="name what it came from: `clew purge --source REF`",
+        )
+    if len(said) > MOST:
+        raise UsageError(f"the secret has over {MOST} characters", hint="give a part of it that stands for all")
+    if said.startswith("[REDACTED") or said in "[REDACTED:secret]":
+        raise UsageError("that is a placeholder, and no secret", hint="`--secret-hash` lists placeholders")
+    return said
+
+
+def without(content: bytes, path: str, traces: Traces, mark: str) -> bytes:
+    """The bytes of a file without traces. In the front matter of a document a value stays one."""
+    new, count = traces.without(content, mark)
+    if not count or not path.lower().endswith(".md"):
+        return new
+    return _QUOTABLE.sub(
+        lambda line: (
+            line[1] + quoted(line[2].decode()).encode() + (line[3] or b"") if _is_front(new, line) else line[0]
+        ),
+        new,
+    )
+
+
+_QUOTABLE: Final = re.compile(rb"^([\w-]+:[ \t]+)(\[REDACTED:[^\"\\\r\n]*)(\r?)$", re.MULTILINE)
+_FRONT: Final = re.compile(rb"\A(?:\xef\xbb\xbf)?---[ \t]*\r?\n.*?^---[ \t]*\r?$", re.DOTALL | re.MULTILINE)
+
+
+def _is_front(content: bytes, line: re.Match[bytes]) -> bool:
+    front = _FRONT.match(content)
+    return front is not None and line.end() <= front.end()
+
+
+def _other_name(name: str, mark: str) -> str:
+    """A name for a file or folder whose own one holds a secret; its ending stays."""
+    digits = mark.rpartition(":")[2].rstrip("]")
+    return f"redacted-{digits}{os.path.splitext(name)[1] if name.lower().endswith(('.md', '.jsonl')) else ''}"
+
+
+def shown(text: str, traces: Traces) -> str:
+    """A path or a message without what it must not show."""
+    parts = re.split(r"([/`])", text)
+    return "".join(part if len(part) < 2 or not traces.in_name(part) else "[REDACTED:secret]" for part in parts)
+
+
+def tree_names(content: bytes, width: int) -> Iterator[bytes]:
+    """The names in a tree of git; `width` is the length of an id in bytes."""
+    at = 0
+    while at < len(content):
+        gap, end = content.index(b" ", at), content.index(b"\0", at)
+        yield content[gap + 1 : end]
+        at = end + 1 + width
+
+
+def _texts(traces: Traces, mark: str) -> Callable[[str], str]:
+    def change(text: str) -> str:
+        content, count = traces.without(text.encode("utf-8", "surrogatepass"), mark)
+        return content.decode("utf-8", "replace") if count else text
+
+    return change
+
+
+def _in_history(path: Path, change: Callable[[str], str]) -> int:
+    with ExchangeStore(path) as store:
+        return store.purge((), change)
+
+
+def _outcome(one: Found, done: Mapping[str, Found]) -> Found:
+    if one.kind == "git" and ": " in one.path:
+        return replace(one, action="replaced")
+    return done.get(one.path, replace(one, action="deleted") if one.kind == "index" else one)

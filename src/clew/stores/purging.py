@@ -1,0 +1,425 @@
+"""Looks through every byte of Clew's folders for traces, and takes them out of files and databases.
+
+What is derived goes as a whole. A database is rewritten row by row and then written anew, so that nothing stays in
+free pages or in its log. Any other file is replaced in one step, and what it held is overwritten where the file system
+writes in place. A damaged database, or another file of bytes, is overwritten at the same length.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import mmap
+import os
+import re
+import sqlite3
+import stat
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from clew.core.text.terms import terms
+from clew.core.text.traces import Traces
+from clew.errors import ClewError, Conflict, StoreBusy, StoreError
+from clew.stores.audit import blot, rewrite
+from clew.stores.durable import LOCK, TEMPORARY, put, translated
+from clew.stores.exchanges import vacuum
+from clew.stores.index import remove
+
+SIDES: Final = ("-wal", "-shm", "-journal")
+"""What SQLite puts beside a file."""
+_MAGIC: Final = b"SQLite format 3\0"
+_HALVES: Final = re.compile(
+    r"\.clew-write\.tmp|(?:pending|rewritten)\.new|redaction\.key\.[0-9a-f]{8}|history\.db\.format-\d+\.new|.+\.jsonl\.new"
+)
+"""Names of files that a death left half written."""
+_SWAP: Final = re.compile(r"\..+\.sw[a-p]|\.#.+|#.+#")
+_LOCKS: Final = frozenset({LOCK, "lock", "purge.lock"})
+_MOST_LINES: Final = 12
+"""Lines that are named for one file."""
+_PIECE: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A place with traces, or what became of it."""
+
+    path: str
+    kind: str
+    """`document`, `history`, `audit`, `hints`, `index`, `cache`, `lock`, `temporary`, `swap`, `file`, `name`, `git`."""
+    count: int = 0
+    """Traces; of a database, rows and places in its bytes together."""
+    lines: tuple[int, ...] = ()
+    """The first lines of a text that hold one, from 1."""
+    action: str = ""
+    """`replaced`, `deleted` or `overwritten`; empty where nothing was done."""
+    reason: str = ""
+    """Why it is still there, or cannot be looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where Clew keeps what, for this user."""
+
+    roots: tuple[Path, ...]
+    """All folders, none below another."""
+    memory: Path
+    derived: tuple[Path, ...]
+    """Folders of what can be made again."""
+
+    def kind(self, path: Path) -> str:
+        """What a file is, by where it lies."""
+        if any(path.is_relative_to(folder) for folder in self.derived):
+            return "index"
+        if path.name in _LOCKS:
+            return "lock"
+        if _SWAP.fullmatch(path.name):
+            return "swap"
+        if _HALVES.fullmatch(path.name):
+            return "temporary"
+        if path.name.startswith("history.db"):
+            return "history"
+        if path.name.startswith("hints.db"):
+            return "hints"
+        if path.is_relative_to(self.memory):
+            return "git" if path.is_relative_to(self.memory / ".git") else "document"
+        return "audit" if path.parent.name == "audit" and path.suffix == ".jsonl" else "file"
+
+
+def files(layout: Layout) -> Iterator[Path]:
+    """All regular files below the folders, by name; links are not followed. The objects of git are left out."""
+    for root in layout.roots:
+        for folder, folders, names in os.walk(root):
+            folders.sort()
+            if Path(folder) == layout.memory / ".git":
+                folders.remove("objects") if "objects" in folders else None
+            for name in sorted(names):
+                path = Path(folder) / name
+                with contextlib.suppress(OSError):
+                    if stat.S_ISREG(os.lstat(path).st_mode):
+                        yield path
+
+
+def search(layout: Layout, traces: Traces, *, told: Callable[[Path], None] = lambda _: None) -> Iterator[Found]:
+    """Every file, folder and link with traces, in its bytes, its rows or its name; what cannot be read has a reason."""
+    for path in files(layout):
+        told(path)
+        kind = layout.kind(path)
+        try:
+            if _is_side(path):
+                kind = layout.kind(_owner(path))
+            count, lines = _in_bytes(path, traces, folded=kind == "index")
+            if not count and is_database(path):
+                count = _in_rows(path, traces, derived=kind == "index")
+        except OSError as error:
+            yield Found(str(path), kind, reason=f"cannot be read: {error.strerror}")
+            continue
+        if count:
+            yield Found(str(path), kind, count, lines)
+    yield from _named(layout, traces)
+
+
+def _named(layout: Layout, traces: Traces) -> Iterator[Found]:
+    for root in layout.roots:
+        for folder, folders, names in os.walk(root):
+            if Path(folder) == layout.memory / ".git":
+                folders.remove("objects") if "objects" in folders else None
+            for name in (*folders, *names):
+                path = os.path.join(folder, name)
+                target = os.readlink(path) if os.path.islink(path) else ""
+                if traces.in_name(name) or (target and traces.in_name(target)):
+                    yield Found(path, "name", 1)
+
+
+def is_database(path: Path) -> bool:
+    """Whether a file is one of SQLite, by its first bytes."""
+    with open(path, "rb") as file:
+        return file.read(16) == _MAGIC
+
+
+def _is_side(path: Path) -> bool:
+    return path.name.endswith(SIDES) and _owner(path).exists()
+
+
+def _owner(path: Path) -> Path:
+    return path.with_name(re.sub(r"-(?:wal|shm|journal)\Z", "", path.name))
+
+
+def _in_bytes(path: Path, traces: Traces, *, folded: bool) -> tuple[int, tuple[int, ...]]:
+    with open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if not size:
+            return 0, ()
+        if size > _PIECE:
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as whole:
+                spans = traces.spans(whole, folded=folded)  # type: ignore[arg-type]
+                return len(spans), ()
+        content = file.read()
+    spans = traces.spans(content, folded=folded)
+    if b"\0" in content[:4096]:
+        return len(spans), ()
+    lines = dict.fromkeys(content.count(b"\n", 0, start) + 1 for start, _ in spans)
+    return len(spans), tuple(lines)[:_MOST_LINES]
+
+
+# ---------------------------------------------------------------------- databases
+
+
+def _in_rows(path: Path, traces: Traces, *, derived: bool) -> int:
+    """Rows with traces: a long value lies in several pages, where bytes do not show it; an index holds words only."""
+    try:
+        with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
+            db.text_factory = bytes
+            count = sum(
+                bool(traces.spans(b"\0".join(part for part in row if isinstance(part, bytes)), folded=derived))
+                for table in _tables(db)
+                for row in db.execute(f'select * from "{table}"')
+            )
+            return count or int(derived and _knows_words(db, traces.words))
+    except sqlite3.DatabaseError:
+        return 0  # its bytes were looked at
+
+
+def _tables(db: sqlite3.Connection) -> list[str]:
+    """Ordinary tables; those that a full-text table is made of are looked at by its words."""
+    rows = db.execute("select name, sql from sqlite_master where type = 'table'").fetchall()
+    named = [(_text(name), _text(sql)) for name, sql in rows]
+    virtual = [name for name, sql in named if "virtual table" in sql[:40].lower()]
+    shadows = tuple(f"{name}_{part}" for name in virtual for part in ("data", "idx", "content", "docsize", "config"))
+    return [name for name, _ in named if name not in virtual and name not in shadows and not name.startswith("sqlite_")]
+
+
+def _knows_words(db: sqlite3.Connection, words: str) -> bool:
+    """Whether a full-text index holds all words that a secret is made of: it may have been indexed then."""
+    wanted = [word for word in dict.fromkeys(terms(words)) if len(word) > 2]
+    if not wanted:
+        return False
+    rows = db.execute("select name, sql from sqlite_master where type = 'table'").fetchall()
+    for name, sql in rows:
+        if "using fts5(" not in _text(sql).lower():
+            continue
+        db.execute(f"create virtual table temp.words using fts5vocab('main', '{_text(name)}', 'row')")
+        found = [db.execute("select 1 from temp.words where term = ?", (word,)).fetchone() for word in wanted]
+        db.execute("drop table temp.words")
+        if all(found):
+            return True
+    return False
+
+
+def _text(value: Any) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value or "")
+
+
+def clean_database(path: Path, traces: Traces, mark: str, own: Mapping[str, Callable[[Path], int]]) -> str:
+    """Take traces out of all rows, then out of free pages and log; what was done. `own` cleans stores by name.
+
+    Raises sqlite3.Error, OSError, StoreError.
+    """
+    try:
+        if path.name in own:
+            own[path.name](path)
+        else:
+            _rewrite_rows(path, traces, mark)
+    except sqlite3.OperationalError:
+        raise
+    except sqlite3.DatabaseError:
+        return _overwrite(path, traces)
+    return "replaced"
+
+
+def _rewrite_rows(path: Path, traces: Traces, mark: str) -> None:
+    with contextlib.closing(sqlite3.connect(path, timeout=10, isolation_level=None)) as db:
+        db.text_factory = bytes
+        db.execute("pragma secure_delete = on")
+        db.execute("begin immediate")
+        for table in _tables(db):
+            columns = [_text(row[1]) for row in db.execute(f'pragma table_info("{table}")')]
+            for number, *values in db.execute(f'select rowid, * from "{table}"').fetchall():
+                changed = {
+                    column: traces.without(value, mark)[0]
+                    for column, value in zip(columns, values, strict=True)
+                    if isinstance(value, bytes) and traces.spans(value)
+                }
+                if changed:
+                    names = ", ".join(f'"{column}" = cast(? as text)' for column in changed)
+                    db.execute(f'update "{table}" set {names} where rowid = ?', (*changed.values(), number))
+        db.execute("commit")
+        vacuum(db)
+
+
+def _overwrite(path: Path, traces: Traces) -> str:
+    with open(path, "r+b") as file:
+        content = file.read()
+        new, count = traces.blotted(content)
+        if count:
+            file.seek(0)
+            file.write(new)
+            file.flush()
+            os.fsync(file.fileno())
+    return "overwritten"
+
+
+def empty_free_pages(path: Path) -> None:
+    """Write a database anew where it has free pages or a log. Raises sqlite3.Error."""
+    with contextlib.closing(sqlite3.connect(path, timeout=10, isolation_level=None)) as db:
+        log = path.with_name(path.name + "-wal")
+        if db.execute("pragma freelist_count").fetchone()[0] or (log.exists() and log.stat().st_size):
+            vacuum(db)
+
+
+# ---------------------------------------------------------------------- files
+
+
+def clean(
+    found: Found,
+    layout: Layout,
+    traces: Traces,
+    mark: str,
+    *,
+    own: Mapping[str, Callable[[Path], int]],
+    text: Callable[[bytes, str], bytes],
+    lock: Callable[[Path], contextlib.AbstractContextManager[None]],
+) -> Found:
+    """Take the traces out of one place. `text` rewrites the bytes of a file, `lock` guards a document.
+
+    What could not be done has its reason in the result.
+    """
+    path = Path(found.path)
+    try:
+        return replace(found, action=_cleaned(found.kind, path, traces, mark, own, text, lock), reason="")
+    except FileNotFoundError:
+        return replace(found, action="deleted", reason="")
+    except sqlite3.Error as error:
+        return replace(found, reason=f"cannot be rewritten: {error}")
+    except OSError as error:
+        return replace(found, reason=str(translated(error, path.name, "written")))
+    except ClewError as error:
+        return replace(found, reason=str(error))
+
+
+def _cleaned(
+    kind: str,
+    path: Path,
+    traces: Traces,
+    mark: str,
+    own: Mapping[str, Callable[[Path], int]],
+    text: Callable[[bytes, str], bytes],
+    lock: Callable[[Path], contextlib.AbstractContextManager[None]],
+) -> str:
+    if kind == "index":
+        delete(_owner(path) if _is_side(path) else path)
+        return "deleted"
+    if kind == "lock":
+        _empty(path)
+        return "overwritten"
+    if kind == "swap":
+        raise StoreError("an editor keeps it for a file that is open", hint="close that file, then purge again")
+    if kind == "temporary":
+        with lock(path):
+            delete(path)
+        return "deleted"
+    if _is_side(path):
+        path = _owner(path)
+    if is_database(path):
+        return clean_database(path, traces, mark, own)
+    if kind == "audit":
+        rewrite(path, lambda old: text(old, path.name))
+        return "replaced"
+    with open(path, "rb") as file:
+        content = file.read()
+    if b"\0" in content and kind != "document":
+        return _overwrite(path, traces)
+    with lock(path):
+        replace_file(path, lambda old: text(old, path.name))
+    return "replaced"
+
+
+def replace_file(path: Path, change: Callable[[bytes], bytes]) -> None:
+    """Give a file other bytes in one step, and overwrite what it held. The caller holds the lock of its folder.
+
+    Raises Conflict where somebody wrote to it meanwhile, StoreError, OSError.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    try:
+        content = b"".join(iter(lambda: os.read(descriptor, _PIECE), b""))
+        new = change(content)
+        if new == content:
+            return
+        mode = os.fstat(descriptor).st_mode & 0o777
+        put(path, new, mode=mode, seen=content, changed=lambda _: _changed(path), shown=path.name)
+        blot(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _changed(path: Path) -> Conflict:
+    return Conflict(f"`{path.name}` was changed meanwhile", hint="purge again")
+
+
+def delete(path: Path) -> None:
+    """Remove a file, with what SQLite keeps beside it, and overwrite what it held. Raises OSError.
+
+    What another process may have mapped into its memory is not overwritten: it would read the zeros.
+    """
+    if not is_database(path) and not _HALVES.fullmatch(path.name) and path.suffix != ".md":
+        path.unlink()
+        return
+    for side in ("", *SIDES):
+        one = path.with_name(path.name + side)
+        with contextlib.suppress(FileNotFoundError):
+            descriptor = os.open(one, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+            try:
+                if side:
+                    remove(path)
+                else:
+                    one.unlink()
+                blot(descriptor)
+            finally:
+                os.close(descriptor)
+
+
+def _empty(path: Path) -> None:
+    """Take the text out of a lock file, which stays the file that others lock. Raises StoreBusy."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise StoreBusy(f"`{path.name}` is held by another process", hint="try again") from None
+        os.pwrite(descriptor, bytes(os.fstat(descriptor).st_size), 0)
+        os.fsync(descriptor)
+        os.ftruncate(descriptor, 0)
+    finally:
+        os.close(descriptor)
+
+
+def rename(
+    found: Found, new: Callable[[str], str], lock: Callable[[Path], contextlib.AbstractContextManager[None]]
+) -> Found:
+    """Give a file or folder a name without traces; a link, whose target is none of Clew's, is named only."""
+    path = Path(found.path)
+    if path.is_symlink():
+        return replace(found, reason="a link whose name or target holds it; delete it, or make it anew")
+    try:
+        with lock(path):
+            target = path.with_name(new(path.name))
+            number = 1
+            while os.path.lexists(target):
+                number += 1
+                stem, ending = os.path.splitext(new(path.name))
+                target = path.with_name(f"{stem}-{number}{ending}")
+            os.rename(path, target)
+    except FileNotFoundError:
+        return replace(found, action="replaced")
+    except (OSError, ClewError) as error:
+        return replace(found, reason=str(error))
+    return replace(found, action="replaced")
+
+
+def leftovers(layout: Layout) -> Sequence[Path]:
+    """Half-written files of an earlier purge that was killed."""
+    return [
+        path for path in files(layout)
+        if (path.name == TEMPORARY and not path.is_relative_to(layout.memory)) or path.name.endswith(".jsonl.new")
+    ]  # fmt: skip
