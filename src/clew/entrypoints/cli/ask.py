@@ -216,7 +216,7 @@ def _thread(app: App, store: ExchangeStore | None, *, new: bool) -> str:
 
 def _notices(app: App, *notices: str) -> None:
     for notice in (*app.loaded.notices, *notices):
-        aside(say("note", app.language) + translated(notice, app.language))
+        aside(say("note", app.language) + translated(printable(notice), app.language))
 
 
 def _without_table() -> tuple[str, ...]:

@@ -45,7 +45,7 @@ def config(ctx: click.Context, as_json: bool) -> None:
     apply_color(app)
     loaded = app.loaded
     for notice in loaded.notices:
-        aside(say("note", app.language) + translated(notice, app.language))
+        aside(say("note", app.language) + translated(printable(notice), app.language))
     if as_json:
         rows = {name: {"value": plain(one.value), "origin": one.origin} for name, one in loaded.origins.items()}
         line(json.dumps({"settings": rows, "files": list(map(str, loaded.files))}, ensure_ascii=False))

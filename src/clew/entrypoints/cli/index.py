@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from clew.app import App
+from clew.core.text.printable import printable
 from clew.entrypoints.cli.progress import bar
 from clew.entrypoints.cli.style import aside, line, padded, width
 from clew.entrypoints.cli.texts import say
@@ -44,7 +45,7 @@ def status(as_json: bool) -> None:
         return
     language = app.language
     if not found.exists:
-        line(say("index.none", language, found.path))
+        line(say("index.none", language, printable(found.path)))
         return
     behind = say("index.behind", language, f"{found.stale:,}", f"{found.gone:,}")
     rows = [
@@ -55,14 +56,15 @@ def status(as_json: bool) -> None:
             ("index.size", f"{found.size / 1e6:.1f} MB"),
             ("index.written", _ago(time.time() - found.written, language)),
             ("index.state", say("index.fresh", language) if found.fresh else behind),
-            ("index.watched", say("index.yes" if found.watched else "index.no", language)), ("index.path", found.path),
+            ("index.watched", say("index.yes" if found.watched else "index.no", language)),
+            ("index.path", printable(found.path)),
         )
     ]  # fmt: skip
     columns = max(width(name) for name, _ in rows)
     for name, value in rows:
         line(f"{padded(name, columns)}  {value}")
     if found.notice:
-        aside(say("note", language) + translated(found.notice, language))
+        aside(say("note", language) + translated(printable(found.notice), language))
 
 
 @index.command()
@@ -82,7 +84,7 @@ def rebuild(as_json: bool) -> None:
     seconds = time.perf_counter() - began
     remembered = app.memory().rebuild() if (app.home.data / "memory").is_dir() else {}
     if freshened.notice:
-        aside(say("note", app.language) + translated(freshened.notice, app.language))
+        aside(say("note", app.language) + translated(printable(freshened.notice), app.language))
     if as_json:
         row = {**counts, "seconds": round(seconds, 3), "path": str(app.place.index), "memory": remembered}
         line(json.dumps(row))
@@ -108,7 +110,7 @@ def clean(every: bool, as_json: bool) -> None:
     if as_json:
         line(json.dumps({"freed": freed}))
         return
-    where = str(index_folder(app.home) if every else index)
+    where = printable(str(index_folder(app.home) if every else index))
     done = ("index.freed", f"{freed / 1e6:.1f}", where) if freed else ("index.nothing",)
     line(say(done[0], app.locale, *done[1:]))
 
@@ -129,7 +131,7 @@ def watch(verbose: bool) -> None:
 
     def tell(what: str, detail: str, refreshed: Any) -> None:
         if what == "start":
-            aside(say("watch.start", language, detail, f"{refreshed.total:,}"))
+            aside(say("watch.start", language, printable(detail), f"{refreshed.total:,}"))
         elif what == "no-events":
             aside(say("note", language) + say("watch.no-events", language, translated(detail, language)))
         elif what == "events":
