@@ -21,6 +21,7 @@ from typing import Final
 from clew.adapters.memory_git import MemoryGit
 from clew.adapters.memory_remote import REMOTE, MemoryRemote, check_url
 from clew.adapters.memory_repository import PRIVATE, UNSEEN, Leaf, MemoryRepository
+from clew.adapters.memory_rewrite import demand_pushed
 from clew.core.memory.document import document_of
 from clew.core.text.frontmatter import parse
 from clew.core.text.printable import printable
@@ -152,6 +153,7 @@ def synchronise(
     branch = repository.branch()
     if not branch:
         raise Refused("the memory root is on no branch", hint=f"`git -C {git.root} switch main` goes back to one")
+    demand_pushed(repository)
     remote = MemoryRemote(repository)
     done = Synced()
     # First of all what is here: should the remote not answer, it is in the history all the same.
@@ -280,7 +282,7 @@ def _write_out(
             done.skipped.append(path)
             continue
         content = repository.read(leaf) if leaf else None
-        with locked(_lock_folder(root, path), _DOCUMENT_SECONDS):
+        with locked(lock_folder(root, path), _DOCUMENT_SECONDS):
             if _change_file(root, repository, path, was, content) and path not in done.changed:
                 done.changed.append(path)
 
@@ -327,7 +329,7 @@ def _in_the_way(path: str) -> Conflict:
     return Conflict(f"`{printable(path)}` stands in the way of a sync", hint="move it away, or commit it first")
 
 
-def _lock_folder(root: Path, path: str) -> Path:
+def lock_folder(root: Path, path: str) -> Path:
     """The folder whose lock the documents take for a path; the root for files of no document."""
     parts = path.split("/")
     depth = {"user": 1, "workspaces": 2}.get(parts[0], 0)
@@ -376,7 +378,7 @@ def resolve(git: MemoryGit, ref: str, take: str, *, redact: Callable[[str], str]
     with repository.held(_LOCK_SECONDS):
         # Both versions are in the history before one of them goes.
         _commit_all(git, repository, BY_HAND, no_secrets)
-        with locked(_lock_folder(git.root, copy.path), _DOCUMENT_SECONDS):
+        with locked(lock_folder(git.root, copy.path), _DOCUMENT_SECONDS):
             if texts(git.root, copy) != (ours, theirs):
                 raise _changed_meanwhile()
             if text != ours:

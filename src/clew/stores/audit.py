@@ -104,6 +104,9 @@ class Audit:
                 with contextlib.suppress(OSError):
                     os.fchmod(descriptor, 0o600)
             _lock(descriptor)
+            if not _is_at(descriptor, path):
+                # A purge has put another file in its place meanwhile.
+                return self._append_to(path, line)
             size = os.fstat(descriptor).st_size
             if size and (size + len(line) > self._most_bytes or _format_of(descriptor) > FORMAT):
                 return None
@@ -115,6 +118,48 @@ class Audit:
             return os.write(descriptor, line) == len(line)
         finally:
             os.close(descriptor)
+
+
+def rewrite(path: Path, change: Callable[[bytes], bytes]) -> bool:
+    """Let `change` make the bytes of a file of the trail anew, in one step; whether it changed anything.
+
+    Who adds a line meanwhile waits, and goes on in the new file. What was there is overwritten. Raises OSError.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        old = b"".join(iter(lambda: os.read(descriptor, 1 << 20), b""))
+        new = change(old)
+        if new == old:
+            return False
+        beside = path.with_name(path.name + ".new")
+        with contextlib.suppress(FileNotFoundError):
+            beside.unlink()
+        half = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            with os.fdopen(half, "wb") as file:
+                file.write(new)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(beside, path)
+        except OSError:
+            beside.unlink(missing_ok=True)
+            raise
+        blot(descriptor)
+        return True
+    finally:
+        os.close(descriptor)
+
+
+def blot(descriptor: int) -> None:
+    """Overwrite a file that has no name any more, as far as the disk does that in place."""
+    status = os.fstat(descriptor)
+    if status.st_nlink:
+        return
+    with contextlib.suppress(OSError):
+        for at in range(0, status.st_size, 1 << 20):
+            os.pwrite(descriptor, bytes(min(1 << 20, status.st_size - at)), at)
+        os.fsync(descriptor)
 
 
 @dataclass
@@ -184,6 +229,13 @@ def _lock(descriptor: int) -> None:
             time.sleep(0.002)
         except OSError:
             return
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.stat(path))
+    except FileNotFoundError:
+        return False
 
 
 def _format_of(descriptor: int) -> int:

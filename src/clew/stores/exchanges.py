@@ -147,6 +147,45 @@ class ExchangeStore:
         self._overwrite()
         return count
 
+    def everything(self) -> list[tuple[str, str, Exchange]]:
+        """Workspace, thread and exchange of all rows, oldest first, as they are now."""
+        query = f"select {_COLUMNS} from exchange order by id"
+        rows: list[_Row] = self._run(lambda connection: connection.execute(query).fetchall())
+        return [(row[8], row[9], _exchange(row)) for row in rows]
+
+    def purge(self, doomed: Iterable[int], change: Callable[[str], str]) -> int:
+        """Delete rows by id, let `change` rewrite all texts of the others, and leave nothing of either on the disk.
+
+        The number of rows that are gone or changed. A damaged row stays one. Raises StoreBusy where another process
+        keeps the log open.
+        """
+        numbers = [(number,) for number in doomed]
+
+        def rewrite(connection: sqlite3.Connection) -> int:
+            done = connection.executemany("delete from exchange where id = ?", numbers).rowcount if numbers else 0
+            rows: list[_Row] = connection.execute(f"select {_COLUMNS} from exchange").fetchall()
+            for row in rows:
+                texts = tuple(change(str(part)) for part in (*row[1:6], *row[8:10]))
+                if texts == (*row[1:6], *row[8:10]):
+                    continue
+                question, answer, mode, at, refs, workspace, thread = texts
+                whole = _digest(workspace, thread, question, answer, mode, at, refs, row[6])
+                digest = whole if _is_whole(row) else row[10]
+                connection.execute(
+                    "update exchange set question = ?, answer = ?, mode = ?, at = ?, refs = ?, workspace = ?, "
+                    "thread = ?, digest = ? where id = ?",
+                    (*texts, digest, row[0]),
+                )
+                done += 1
+            return done
+
+        done = self._run(rewrite, writes=True)
+        try:
+            vacuum(self._connection)
+        except sqlite3.DatabaseError as error:
+            raise self._told(error) from error
+        return done
+
     def _overwrite(self) -> None:
         """Leave no deleted text behind: in the copy of an older format, and in the write-ahead log.
 
@@ -297,6 +336,15 @@ class ExchangeStore:
                 f"{self.path} was in use by another process for {self._busy_seconds:g} seconds", hint="try again"
             )
         return StoreError(f"{self.path}: {error}", hint="check that the folder is writable and the disk is not full")
+
+
+def vacuum(connection: sqlite3.Connection) -> None:
+    """Write a file anew without its free pages, and empty its log. Raises sqlite3.Error, as busy where it is read."""
+    connection.execute("pragma temp_store = memory")
+    connection.execute("pragma secure_delete = on")
+    connection.execute("vacuum")
+    if connection.execute("pragma wal_checkpoint(truncate)").fetchone()[0]:
+        raise sqlite3.OperationalError("another process has it open")
 
 
 def _format_of(connection: sqlite3.Connection) -> int:

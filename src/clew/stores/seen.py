@@ -10,13 +10,14 @@ import contextlib
 import hashlib
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from clew.core.memory.window import WINDOW, Shown, suppressed
 from clew.errors import StoreError
+from clew.stores.exchanges import vacuum
 
 FORMAT: Final = 1
 """Number of the file's format, kept in `user_version`."""
@@ -133,6 +134,52 @@ class Seen:
             })
             for note, digest, said, e5, static in rows
         )  # fmt: skip
+
+    def about(self, notes: Sequence[str]) -> int:
+        """How many rows are about some notes."""
+        if not self.path.exists() or not notes:
+            return 0
+        marks = ",".join("?" * len(notes))
+        with self._transaction(writes=False) as connection:
+            return sum(
+                int(connection.execute(f"select count(*) from {table} where note in ({marks})", notes).fetchone()[0])
+                for table in ("shown", "rejected")
+            )
+
+    def purge(
+        self, *, notes: Sequence[str] = (), session: str | None = None, change: Callable[[str], str] = str
+    ) -> int:
+        """Forget notes and a session, and let `change` rewrite all texts; how many rows are gone or changed.
+
+        A message that changes loses its vectors. Deleted text leaves the file: free pages and log are emptied.
+        """
+        if not self.path.exists():
+            return 0
+        with self._transaction() as connection:
+            done = 0
+            for note in notes:
+                for table in ("shown", "rejected"):
+                    done += connection.execute(f"delete from {table} where note = ?", (note,)).rowcount
+            if session is not None:
+                done += connection.execute("delete from shown where session = ?", (session,)).rowcount
+            for number, *texts in connection.execute("select rowid, session, note, role from shown").fetchall():
+                new = [change(str(text)) for text in texts]
+                if new != texts:
+                    sql = "update or replace shown set session = ?, note = ?, role = ? where rowid = ?"
+                    done += connection.execute(sql, (*new, number)).rowcount
+            for number, note, digest, said in connection.execute(
+                "select at, note, digest, said from rejected"
+            ).fetchall():
+                told, named = change(str(said)), change(str(note))
+                if (told, named) != (said, note):
+                    done += connection.execute(
+                        "update or replace rejected set note = ?, digest = ?, said = ?, e5 = null, static = null "
+                        "where at = ?",
+                        (named, said_digest(told) if told != said else digest, told, number),
+                    ).rowcount
+        with contextlib.closing(self._open()) as connection:
+            vacuum(connection)
+        return done
 
     @contextlib.contextmanager
     def _transaction(self, *, writes: bool = True) -> Iterator[sqlite3.Connection]:

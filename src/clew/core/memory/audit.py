@@ -14,7 +14,7 @@ from clew.errors import UsageError
 
 FORMAT: Final = 1
 """Number of the form of a file, in its first line."""
-KINDS: Final = ("recall", "hint", "miss", "write", "redaction", "exclusion", "reject", "sync", "injection")
+KINDS: Final = ("recall", "hint", "miss", "write", "redaction", "exclusion", "reject", "sync", "injection", "purge")
 MOST_LINE: Final = 32_768
 """Bytes of a line; no entry comes near, so a longer line is damage."""
 MOST_QUERY: Final = 160

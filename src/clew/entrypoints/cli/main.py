@@ -37,6 +37,7 @@ COMMANDS = {
     "eval": ("clew.entrypoints.cli.eval", "eval_", "Measure on labelled files."),
     "audit": ("clew.entrypoints.cli.audit", "audit", "Show what memory did and did not do, and why."),
     "mcp": ("clew.entrypoints.cli.mcp", "mcp", "Serve memory to agents over MCP."),
+    "purge": ("clew.entrypoints.cli.purge", "purge", "Remove a secret, or what came from one source."),
     "sync": ("clew.entrypoints.cli.sync", "sync", "Exchange memory with its remote."),
     "doctor": ("clew.entrypoints.cli.doctor", "doctor", "Try the real thing end to end, and say what works."),
     "completion": ("clew.entrypoints.cli.completion", "completion", "Print the completion script for a shell."),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from clew.entrypoints.cli.notes_zh import NOTES_TEXTS
+from clew.entrypoints.cli.purge_zh import PURGE_TEXTS
 from clew.entrypoints.cli.recall_zh import RECALL_TEXTS
 from clew.entrypoints.cli.sync_zh import SYNC_TEXTS
 
 TEXTS: dict[str, tuple[str, str]] = {
     **NOTES_TEXTS,
+    **PURGE_TEXTS,
     **RECALL_TEXTS,
     **SYNC_TEXTS,
     # -- every command

@@ -12,6 +12,7 @@ from clew.entrypoints.cli.facts_zh import FACTS
 from clew.entrypoints.cli.mcp_zh import MCP
 from clew.entrypoints.cli.memory_zh import MEMORY
 from clew.entrypoints.cli.notes_zh import NOTES
+from clew.entrypoints.cli.purge_zh import PURGE
 from clew.entrypoints.cli.recall_zh import RECALL
 from clew.entrypoints.cli.sync_zh import SYNC
 
@@ -20,6 +21,7 @@ CHINESE: dict[str, str] = (
     | MCP
     | MEMORY
     | NOTES
+    | PURGE
     | RECALL
     | SYNC
     | {
