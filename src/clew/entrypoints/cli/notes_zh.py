@@ -92,6 +92,7 @@ NOTES: dict[str, str] = {
     "expired on {}": "已于 {} 过期",
     "{} is over": "{} 已经过去",
     "give a day that is still to come": "请给出尚未到来的日期",
+    "`{}` is not kept: it stood in one prompt only": "`{}` 没有保留：它只出现在一次提示词中",
     "memory holds no `{}`": "记忆中没有 `{}`",
     "`clew memory list` shows what is there": "`clew memory list` 会列出现有内容",
     "`{}` is more than one document: {}": "`{}` 对应多个文档：{}",
