@@ -7,22 +7,23 @@ import binascii
 import re
 from collections.abc import Iterator
 
+from clew.core.text.lazy import lazy_pattern
 from clew.core.text.redact_names import Cue, cue_of
 from clew.core.text.redact_values import harmless, identifier, is_hex, long_phrase, phrase, random_like, weak
 
 Found = tuple[int, int, str]
 
-_BEGIN = re.compile(
+_BEGIN = lazy_pattern(
     r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----|---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----"
 )
-_END = re.compile(
+_END = lazy_pattern(
     r"-----END (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----|---- END SSH2 ENCRYPTED PRIVATE KEY ----"
 )
-_BODY = re.compile(
+_BODY = lazy_pattern(
     r"(?:[A-Za-z0-9+/=]|\\{1,3}[nr]|[\s>|│+#*\"'-](?=[\s\w>|│+#*\"'/=\\-])|[A-Z][A-Za-z-]{2,20}: [^\n]{0,80}(?=\n))*"
 )
-_INSIDE = re.compile(r"(?:\\{1,3}[nr]|[\s>|│+#\"'-])*")
-_TAIL_LINES = re.compile(
+_INSIDE = lazy_pattern(r"(?:\\{1,3}[nr]|[\s>|│+#\"'-])*")
+_TAIL_LINES = lazy_pattern(
     r"(?:(?:^|\n|\\n)[ \t>|│+#\"'-]{0,20}[A-Za-z0-9+/=]{16,80}[ \t\"'\r]{0,8}){1,200}(?:\n|\\n)?[ \t>|│+#-]{0,20}\Z"
 )
 _LONGEST = 64_000
@@ -68,18 +69,18 @@ def _body_end(text: str, start: int) -> int:
     return body.end() if body else start
 
 
-_PUTTY = re.compile(r"Private-Lines: \d{1,3}\r?\n(?P<s>(?:[A-Za-z0-9+/=]{1,80}(?:\r?\n|\Z)){1,100})")
-_JWK = re.compile(r"\"(?:d|p|q|dp|dq|qi|k)\"\s{0,4}:\s{0,4}\"(?P<s>[A-Za-z0-9_-]{20,2000})\"")
-_SEED = re.compile(
+_PUTTY = lazy_pattern(r"Private-Lines: \d{1,3}\r?\n(?P<s>(?:[A-Za-z0-9+/=]{1,80}(?:\r?\n|\Z)){1,100})")
+_JWK = lazy_pattern(r"\"(?:d|p|q|dp|dq|qi|k)\"\s{0,4}:\s{0,4}\"(?P<s>[A-Za-z0-9_-]{20,2000})\"")
+_SEED = lazy_pattern(
     r"(?:phrase|mnemonic|seed|PHRASE|MNEMONIC|SEED|助记词)[\w:：=\"'`(是为]{0,12}"
     r"(?: is| are| was| \([^()\n]{0,30}\))?[\s:：=\"'`(|]{0,8}"
     r"(?P<s>(?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})"
 )
-_RECOVERY = re.compile(
+_RECOVERY = lazy_pattern(
     r"(?i)(?:recovery|backup|scratch|emergency) codes?[^\n]{0,80}\n"
     r"(?P<s>(?:[ \t>|-]{0,8}(?:\d\. )?[A-Za-z0-9]{4,10}(?:-[A-Za-z0-9]{4,10}){0,3}[ \t]*\n?){2,20})"
 )
-_PGPASS = re.compile(r"(?m)^[\w.*-]{1,200}:(?:\d{2,5}|\*):[\w*-]{1,60}:[\w*-]{1,60}:(?P<s>[^\s:]{3,200})\r?$")
+_PGPASS = lazy_pattern(r"(?m)^[\w.*-]{1,200}:(?:\d{2,5}|\*):[\w*-]{1,60}:[\w*-]{1,60}:(?P<s>[^\s:]{3,200})\r?$")
 _GROUPS = (
     ("private-key", "Private-Lines", _PUTTY), ("private-key", '"kty"', _JWK),
 )  # fmt: skip
@@ -125,15 +126,15 @@ def blocks(text: str, lower: bytes) -> Iterator[Found]:
         yield from _rows(text)
 
 
-_SECRET_KIND = re.compile(r"kind\"?:[ ]?\"?Secret\b")
-_DATA = re.compile(
+_SECRET_KIND = lazy_pattern(r"kind\"?:[ ]?\"?Secret\b")
+_DATA = lazy_pattern(
     r"(?m)^(?P<indent>[ \t]{0,20})(?:string)?[dD]ata:[ \t]*\n(?P<body>(?:(?P=indent)[ \t]+[^\n]*(?:\n|\Z))+)"
 )
-_ENTRY = re.compile(
+_ENTRY = lazy_pattern(
     r"(?m)^[ \t]+[\"']?(?P<name>[\w./-]{1,100})[\"']?:[ \t]*[\"']?"
     r"(?P<s>[A-Za-z0-9+/=_!#%^*@.-]{4,16000})[\"']?[ \t]*(?:#.*)?$"
 )
-_OPEN_NAMES = re.compile(
+_OPEN_NAMES = lazy_pattern(
     r"(?i)(?:^|[._-])(?:user(?:name)?|host(?:name)?|port|namespace|database|dbname|db|name|email|url|ca\.crt|tls\.crt|cert|ca|region|endpoint|bucket)$"
 )
 
@@ -152,11 +153,11 @@ def _kubernetes(text: str, at: int) -> Iterator[Found]:
                     yield *entry.span("s"), "k8s-secret"
 
 
-_INSERT = re.compile(
+_INSERT = lazy_pattern(
     r"(?i)insert\s+into\s+[\w.\"`\[\]]{1,100}\s*\((?P<names>[^()]{1,2000})\)\s*values\s*(?P<rows>\([^;]{1,60000})"
 )
-_ROW = re.compile(r"\((?P<cells>(?:[^()']|'(?:[^']|'')*')*)\)")
-_CELL = re.compile(r"\s*('(?:[^']|'')*'|[^,']*)\s*(?:,|$)")
+_ROW = lazy_pattern(r"\((?P<cells>(?:[^()']|'(?:[^']|'')*')*)\)")
+_CELL = lazy_pattern(r"\s*('(?:[^']|'')*'|[^,']*)\s*(?:,|$)")
 
 
 def _rows(text: str) -> Iterator[Found]:
@@ -216,7 +217,7 @@ def tables(text: str, places: list[int]) -> Iterator[Found]:
             yield from found
 
 
-_CHINESE_HEAD = re.compile("密钥|令牌")
+_CHINESE_HEAD = lazy_pattern("密钥|令牌")
 
 
 def _words(text: str, word: str) -> Iterator[int]:
@@ -227,8 +228,8 @@ def _words(text: str, word: str) -> Iterator[int]:
 
 
 _CELL_TEXT = {
-    "|": re.compile(r"[\w \u4e00-\u9fff/()（）._-]{0,30}"),
-    ",": re.compile(r"[\w \u4e00-\u9fff._-]{0,30}"),
+    "|": lazy_pattern(r"[\w \u4e00-\u9fff/()（）._-]{0,30}"),
+    ",": lazy_pattern(r"[\w \u4e00-\u9fff._-]{0,30}"),
 }
 
 
@@ -266,8 +267,8 @@ def _column(text: str, place: int, sign: str, column: int, signs: int, typed: bo
         place = end + 1
 
 
-_B64 = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
-_PAIR = re.compile(r"[\w.@+/-]{1,80}:[^\s:]{6,200}")
+_B64 = lazy_pattern(r"[A-Za-z0-9+/_-]{16,}={0,2}")
+_PAIR = lazy_pattern(r"[\w.@+/-]{1,80}:[^\s:]{6,200}")
 
 
 def decoded(text: str, start: int, end: int) -> tuple[int, int, str] | None:

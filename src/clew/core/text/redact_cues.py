@@ -6,6 +6,7 @@ import re
 import string
 from collections.abc import Iterator
 
+from clew.core.text.lazy import lazy_pattern
 from clew.core.text.redact_names import Cue, cue_of
 from clew.core.text.redact_values import (
     harmless,
@@ -26,10 +27,10 @@ Found = tuple[int, int, str]
 CUES = ("pass", "pwd", "pw", "secret", "token", "key", "cred", "auth", "sess", "sid", "csrf", "xsrf", "sig", "cookie",
         "seed", "_ak", "_sk", "jwt", "_pat", "-pat", " pat:", " pat ", 'pat"', "totp", "psk", "mfa", "sas")  # fmt: skip
 _NAME_SIGNS = string.ascii_letters + string.digits + "_.[]-"
-_NAME_AFTER = re.compile(r"[A-Za-z0-9_-]{0,60}(?:\.[A-Za-z0-9_-]{1,40}){0,4}")
+_NAME_AFTER = lazy_pattern(r"[A-Za-z0-9_-]{0,60}(?:\.[A-Za-z0-9_-]{1,40}){0,4}")
 
 _QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "「": "」", "『": "』", "《": "》", "【": "】"}
-_SIGN = re.compile(
+_SIGN = lazy_pattern(
     r"""(?x)
       (?P<close>\\{0,3}["'`”」]\]?|\]|\*\*|%22)? [ \t]{0,20} (?:\)[ \t]?)?
       (?: (?P<typed>:[ \t]{0,3}[A-Za-z_][\w\[\]|.\ ]{0,40}=[ \t]{0,3}(?=["']))
@@ -40,32 +41,34 @@ _SIGN = re.compile(
       (?P<open>[\[(][ \t]{0,3}(?=["']))?
     """
 )
-_QUOTED = re.compile(r"""(?x) [bBrRuUfF@$]{0,2} (?P<quote>\\{1,3}["'] | ["'`“‘「『《【] | \*\*`? | \*\*)""")
-_PLAIN_LINE = re.compile(r"[^\s\"'`<>]{1,4000}")
-_PLAIN = re.compile(r"[^\s\"'`<>(){}\[\],;|，。；、）)」』】&\\]{1,4000}")
-_PLAIN_URL = re.compile(r"(?:[^\s\"'`<>&#;,，。\\)\]}%]|%(?!26|23|20|22)){1,8000}")
-_WORDS_BEFORE = re.compile(r"(?:[A-Za-z]{2,20} ){1,2}\Z")
-_RUN = re.compile(r"[A-Za-z0-9+/=_.%~-]*")
-_SCHEME = re.compile(r"(?i)(?:bearer|basic|token|digest|apikey|api-key|key|oauth|negotiate|bot|jwt|sso-key|genie-?key|"
-                     r"pve\w*|splunk|aws)(?:[ \t=]{1,4}|%20)(?:token=)?[\"']?")  # fmt: skip
-_NEXT_VALUE = re.compile(
+_QUOTED = lazy_pattern(r"""(?x) [bBrRuUfF@$]{0,2} (?P<quote>\\{1,3}["'] | ["'`“‘「『《【] | \*\*`? | \*\*)""")
+_PLAIN_LINE = lazy_pattern(r"[^\s\"'`<>]{1,4000}")
+_PLAIN = lazy_pattern(r"[^\s\"'`<>(){}\[\],;|，。；、）)」』】&\\]{1,4000}")
+_PLAIN_URL = lazy_pattern(r"(?:[^\s\"'`<>&#;,，。\\)\]}%]|%(?!26|23|20|22)){1,8000}")
+_WORDS_BEFORE = lazy_pattern(r"(?:[A-Za-z]{2,20} ){1,2}\Z")
+_RUN = lazy_pattern(r"[A-Za-z0-9+/=_.%~-]*")
+_SCHEME = lazy_pattern(
+    r"(?i)(?:bearer|basic|token|digest|apikey|api-key|key|oauth|negotiate|bot|jwt|sso-key|genie-?key|"
+    r"pve\w*|splunk|aws)(?:[ \t=]{1,4}|%20)(?:token=)?[\"']?"
+)
+_NEXT_VALUE = lazy_pattern(
     r"""(?x) ["']?[ \t]{0,8},? (?:[ \t]{1,8}|\r?\n[ \t+-]{0,40}|[ \t]*)
         (?: ["']?(?:value|Value|VALUE|val|default|content)["']?[ \t]{0,4}[:=][ \t]{0,4}
             (?P<q>["']?)(?P<v>[^\s"'<>,}]{1,4000})
           | ["']?[ \t]{0,4}:[ \t]{0,4}\{[^{}\n]{0,120}?"value"[ \t]{0,4}:[ \t]{0,4}(?P<q2>")(?P<v2>[^"\n]{1,4000})
         )"""
 )
-_BRACED = re.compile(r"\{(?P<v>[^{}\s$]{6,200})\}")
-_VALUE_BEFORE = re.compile(
+_BRACED = lazy_pattern(r"\{(?P<v>[^{}\s$]{6,200})\}")
+_VALUE_BEFORE = lazy_pattern(
     r"[\"']?[vV]alue[\"']?\s{0,4}[:=]\s{0,4}[\"'](?P<v>[^\"',\n]{4,400})[\"']\s{0,9},?\s{0,40}[\"']?[nN]ame[\"']?\s{0,4}[:=]\s{0,4}"
     r"[\"']\Z"
 )
-_ELEMENT = re.compile(
+_ELEMENT = lazy_pattern(
     r"(?:[^<>\n]{0,60}>|[ \t]{0,8}</t[dh]>\s{0,40}<td[^<>\n]{0,60}>)[ \t]{0,10}(?P<v>[^<>\s]{1,4000})[ \t]{0,10}</"
 )
-_INPUT_VALUE = re.compile(r"[ \t]*\r?\n[^\n]{0,200}input_value='(?P<v>[^'\n]{1,400})'")
+_INPUT_VALUE = lazy_pattern(r"[ \t]*\r?\n[^\n]{0,200}input_value='(?P<v>[^'\n]{1,400})'")
 _URL_BEFORE = ("?", "&", "#", "/", "%26", "%3F", "%3f")
-_LINE_HEAD = re.compile(r"[ \t>│|+#-]{0,60}(?:\d{1,6}[ \t]{1,4})?[ \t>│|+#$-]{0,8}(?:export |set |ENV |ARG |env )?")
+_LINE_HEAD = lazy_pattern(r"[ \t>│|+#-]{0,60}(?:\d{1,6}[ \t]{1,4})?[ \t>│|+#$-]{0,8}(?:export |set |ENV |ARG |env )?")
 
 
 def assigned(text: str, places: list[int]) -> Iterator[Found]:
@@ -217,7 +220,7 @@ def _inside(text: str, quoted: re.Match[str]) -> tuple[int, int] | None:
     return (start, stop) if stop > start else None
 
 
-_ROW = re.compile(
+_ROW = lazy_pattern(
     r"[ \t]*\r?\n(?:[ \t>│|]*\r?\n)?[ \t>│|+-]{0,20}[`\"'*]{0,3}(?P<v>[!-~]{8,4000}?)[`\"'*]{0,3}[ \t]*(?:\r?\n|$)"
 )
 
@@ -248,7 +251,7 @@ def _beside(text: str, start: int, end: int, cue: Cue) -> tuple[int, int] | None
     )
 
 
-_SPACED = re.compile(
+_SPACED = lazy_pattern(
     r"[\"']?[ \t]{1,40}(?:\.{3,80}[ \t]{1,4})?(?:\|[ \t]*)?(?P<w>[\"'`“「*]{0,3})(?P<v>[^\s\"'`”」<>|，。；]{4,4000})"
 )
 
@@ -275,7 +278,7 @@ def _stands_alone(value: str, cue: Cue, text: str, start: int) -> bool:
     return random_like(value, 20 if cue is Cue.KEY else 16) and (cue is Cue.SECRET or not is_uuid(value))
 
 
-_PROSE = re.compile(
+_PROSE = lazy_pattern(
     r"""(?x)
       (?:[?]?[ \t]{1,4}|[ \t]?\()
       (?: (?:[A-Za-z][\w'.-]{0,20}|\([^()\n]{0,40}\))[ \t]{1,4} ){0,6}?
@@ -284,7 +287,7 @@ _PROSE = re.compile(
       (?P<wrap>[\[("'`“「*]{0,3}) (?P<v>[^\s"'`”」*<>()|，。；]{4,4000})
     """
 )
-_IN_FRONT = re.compile(
+_IN_FRONT = lazy_pattern(
     r"[\"'`“]?(?P<v>[A-Za-z0-9][!-~]{4,60}?)[\"'`”]? (?:as|is|was)"
     r"(?: (?:the|my|our|your|a|new|root|admin|initial|wifi|login|db)){0,3} \Z"
 )
@@ -298,7 +301,7 @@ def _in_front(text: str, start: int) -> tuple[int, int] | None:
     return match.span("v")
 
 
-_ABOUT_IDS = re.compile(r"(?i)\b(?:commit|hash|digest|sha|sha256|id|checksum|version|request|trace|md5|fingerprint|"
+_ABOUT_IDS = lazy_pattern(r"(?i)\b(?:commit|hash|digest|sha|sha256|id|checksum|version|request|trace|md5|fingerprint|"
                         r"uuid|"
                         r"count|limit|length|at|since|until|on|of type|policy|rule)\b|\d{4}-\d\d")  # fmt: skip
 
@@ -383,23 +386,23 @@ _CHINESE = (
     "暗号",
     "密匙",
 )
-_MIXED = re.compile(
+_MIXED = lazy_pattern(
     r"(?i)(?:pass(?:word|wd)?|pwd|secret|token|key)"
     r"(?=[ ]?(?:是|为|如下|改成|换成|设成|：|用|给|发|我|写|填|叫|「|（))"
 )
-_SENTENCE_END = re.compile("[。；;\n]")
-_CHINESE_STOP = re.compile(
+_SENTENCE_END = lazy_pattern("[。；;\n]")
+_CHINESE_STOP = lazy_pattern(
     "至少|长度|有效期|周期|轮换|策略|不要|不能|不得|错误|过期|请输入|申请|哈希|加密|算法|前缀|用量|消耗|额度|示例|例如"
 )
-_CHINESE_VALUE = re.compile(r"[A-Za-z0-9][!-~]{3,4000}|(?<=[「『“《‘])[!-~]{4,400}")
-_CHINESE_NEXT = re.compile("(?:[:：]|如下[^\\n]{0,8})[ \t]*\r?\n[ \t>│-]{0,12}(?P<v>[!-~]{6,4000})")
-_SET_AS = re.compile(
+_CHINESE_VALUE = lazy_pattern(r"[A-Za-z0-9][!-~]{3,4000}|(?<=[「『“《‘])[!-~]{4,400}")
+_CHINESE_NEXT = lazy_pattern("(?:[:：]|如下[^\\n]{0,8})[ \t]*\r?\n[ \t>│-]{0,12}(?P<v>[!-~]{6,4000})")
+_SET_AS = lazy_pattern(
     "(?P<v>[A-Za-z0-9][!-~]{4,60}?)[」』”`\"']?[ ]{0,2}"
     "(?:设为|作为|就是|是|当)[\u4e00-\u9fff]{0,8}(?:密码|口令|密钥|令牌)"
 )
 
 
-_CHANGED = re.compile("[」』”`\"' ]{0,3}(?:改为|改成|换成|变成|→|->)[「『“`\"' ]{0,3}(?P<v>[A-Za-z0-9][!-~]{4,200})")
+_CHANGED = lazy_pattern("[」』”`\"' ]{0,3}(?:改为|改成|换成|变成|→|->)[「『“`\"' ]{0,3}(?P<v>[A-Za-z0-9][!-~]{4,200})")
 
 
 def chinese(text: str, places: list[int]) -> Iterator[Found]:
@@ -433,7 +436,7 @@ def everywhere(text: str, word: str) -> Iterator[int]:
         at = text.find(word, at + len(word))
 
 
-_USER_AND = re.compile(r"[A-Za-z][\w.@-]{0,40} ?/ ?(?P<v>[!-~]{5,400})")
+_USER_AND = lazy_pattern(r"[A-Za-z][\w.@-]{0,40} ?/ ?(?P<v>[!-~]{5,400})")
 
 
 def _after_chinese(text: str, end: int, password: bool) -> tuple[int, int] | None:
@@ -462,10 +465,10 @@ def _after_chinese(text: str, end: int, password: bool) -> tuple[int, int] | Non
     return (start, start + len(value)) if value and good and not harmless(value) else None
 
 
-_ALONE = re.compile(
+_ALONE = lazy_pattern(
     r":[ \t]*\r?\n(?:[ \t>│|]*\r?\n)?[ \t>│|+-]{0,20}[`\"'*]{0,3}(?P<v>[!-~]{20,4000}?)[`\"'*]{0,3}[ \t]*(?:\r?\n|$)"
 )
-_ANNOUNCED = re.compile(r"(?i)token|secret|password|\bkey\b|credential|passphrase")
+_ANNOUNCED = lazy_pattern(r"(?i)token|secret|password|\bkey\b|credential|passphrase")
 
 
 def announced(text: str) -> Iterator[Found]:

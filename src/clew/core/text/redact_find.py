@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from urllib.parse import unquote
 
+from clew.core.text.lazy import lazy_pattern
 from clew.core.text.redact_blocks import blocks, decoded, is_login, tables
 from clew.core.text.redact_cues import announced, assigned, chinese, cue_places
 from clew.core.text.redact_places import beside_key_ids, cookies, placed
@@ -25,7 +26,7 @@ _CLASSES = bytes(
     (_DIGIT if chr(code).isdigit() else _LETTER) if code < 128 and (chr(code).isalnum() or chr(code) in "_-.~") else 32
     for code in range(256)
 )
-_RUN = re.compile(b"[a0]{16,}")
+_RUN = lazy_pattern(b"[a0]{16,}")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -179,7 +180,7 @@ def _merged(text: str, found: Iterable[Span]) -> list[Span]:
     return merged
 
 
-_DONE = re.compile(r"\[REDACTED(?::[\w.-]{1,40}){0,2}\]?")
+_DONE = lazy_pattern(r"\[REDACTED(?::[\w.-]{1,40}){0,2}\]?")
 _GENERAL = frozenset({"secret", "password", "authorization", "cookie", "encoded", "ai-key", "login"})
 
 

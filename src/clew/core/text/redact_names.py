@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from enum import Enum
 from functools import lru_cache
+
+from clew.core.text.lazy import lazy_pattern
 
 
 class Cue(Enum):
@@ -18,7 +19,7 @@ class Cue(Enum):
     """A value that looks random."""
 
 
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_WORD = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _SUFFIXES = frozenset(
     "prod production dev development staging stage test live old new current value values b64 base64 plain plaintext "
     "text raw hex b base data str string env default primary secondary backup main root admin write"

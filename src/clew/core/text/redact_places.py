@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import unquote
 
+from clew.core.text.lazy import lazy_pattern
 from clew.core.text.redact_values import harmless, identifier, is_uuid, random_like, strong, weak
 from clew.core.text.redact_views import left_of
 
@@ -31,7 +32,7 @@ class _Place:
 
 def _place(kind: str, hints: str, shape: str, back: int = 0, *, typed: bool = True) -> _Place:
     return _Place(
-        kind, tuple(hint.replace("␣", " ").encode() for hint in hints.split()), re.compile(shape), back, typed
+        kind, tuple(hint.replace("␣", " ").encode() for hint in hints.split()), lazy_pattern(shape), back, typed
     )
 
 
@@ -229,8 +230,8 @@ def _plain_option(value: str) -> bool:
     )
 
 
-_COOKIE_LINE = re.compile(r"(?i)(?:set-)?cookies?[\"']?[ \t]{0,3}[:：=][ \t]{0,3}(?P<line>[^\r\n]{1,8000})")
-_PAIR = re.compile(r"(?:^|[;,{ \"'])[ \t]{0,2}[\"']?([\w.%-]{1,80})[\"']?[=:][ ]?[\"']?([^\s;,\"'}]{12,4000})")
+_COOKIE_LINE = lazy_pattern(r"(?i)(?:set-)?cookies?[\"']?[ \t]{0,3}[:：=][ \t]{0,3}(?P<line>[^\r\n]{1,8000})")
+_PAIR = lazy_pattern(r"(?:^|[;,{ \"'])[ \t]{0,2}[\"']?([\w.%-]{1,80})[\"']?[=:][ ]?[\"']?([^\s;,\"'}]{12,4000})")
 
 
 _OPEN_COOKIES = (
@@ -270,7 +271,7 @@ def cookies(text: str, lower: bytes) -> Iterator[Found]:
         at = lower.find(b"cookie", match.end() if match else at + 6)
 
 
-_BARE = re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/]{30,40}(?![A-Za-z0-9+/=_-])")
+_BARE = lazy_pattern(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/]{30,40}(?![A-Za-z0-9+/=_-])")
 
 
 def beside_key_ids(text: str, ids: list[tuple[int, int]]) -> Iterator[Found]:

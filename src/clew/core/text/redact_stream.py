@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from clew.core.text.lazy import lazy_pattern
 from clew.core.text.redact_find import Span, cleaned, known_values, replaced, spans
 from clew.core.text.redact_values import random_like
 
@@ -16,14 +17,14 @@ LONGEST_KEY = 48_000
 """Most characters of a private key without its end that are held back; what follows is dropped until it ends."""
 _KNOWN = 1_000
 """Values that are remembered, so that they also go where they stand again without a cue."""
-_PRIVATE = re.compile(r"<private>.*?(?:</private>|\Z)", re.DOTALL | re.IGNORECASE)
+_PRIVATE = lazy_pattern(r"<private>.*?(?:</private>|\Z)", re.DOTALL | re.IGNORECASE)
 _OPEN, _CLOSE = "<private>", "</private>"
-_GOES_ON = re.compile(r"(?:[A-Za-z0-9+/=_.%~-]{8}|[\\\"'+.&,(=:\uff1a]|如下[^\n]{0,8})[ \t]*\r?\n[ \t]*\Z")
-_KEY_BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,80}PRIVATE KEY(?: BLOCK)?-----")
-_KEY_END = re.compile(r"-----END [A-Z0-9 ]{0,80}PRIVATE KEY(?: BLOCK)?-----")
-_BOUNDARY = re.compile(r"[\s,;}\]]")
-_RUN = re.compile(r"[A-Za-z0-9+/=_.%~-]*")
-_KEY_BODY = re.compile(r"[A-Za-z0-9+/=\s>|│]*")
+_GOES_ON = lazy_pattern(r"(?:[A-Za-z0-9+/=_.%~-]{8}|[\\\"'+.&,(=:\uff1a]|如下[^\n]{0,8})[ \t]*\r?\n[ \t]*\Z")
+_KEY_BEGIN = lazy_pattern(r"-----BEGIN [A-Z0-9 ]{0,80}PRIVATE KEY(?: BLOCK)?-----")
+_KEY_END = lazy_pattern(r"-----END [A-Z0-9 ]{0,80}PRIVATE KEY(?: BLOCK)?-----")
+_BOUNDARY = lazy_pattern(r"[\s,;}\]]")
+_RUN = lazy_pattern(r"[A-Za-z0-9+/=_.%~-]*")
+_KEY_BODY = lazy_pattern(r"[A-Za-z0-9+/=\s>|│]*")
 
 
 def without_private(text: str, found: Counter[str]) -> str:

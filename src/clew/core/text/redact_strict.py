@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from clew.core.text.lazy import lazy_pattern
 from clew.core.text.redact_values import harmless
 
 _SHAPES = tuple(
-    re.compile(shape)
+    lazy_pattern(shape)
     for shape in (
         r"(?m)\b(?:password|passwd|account)[ \t]+(?P<s>\S{3,400})",
         (

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
+from clew.core.text.lazy import lazy_pattern
+
 _AN, _URL = "[A-Za-z0-9]", "[A-Za-z0-9_-]"
 _H = "[a-f0-9]"
 
@@ -184,10 +186,18 @@ meraki-rapid      live_sk_                      {_AN}{{20,80}}
 
 _BEFORE = (
     # Tokens of two parts, the first of which is no run of token characters: kind, what stands before, the run itself.
-    ("telegram-token", re.compile(r"(?<![0-9])[0-9]{8,10}(?::|%3[Aa])$"), re.compile(rf"AA{_URL}{{30,36}}(?![\w-])")),
-    ("asana-pat", re.compile(r"(?<![0-9])[0-2]/[0-9]{10,20}(?:/[0-9]{10,20})?[:/]$"), re.compile(rf"{_H}{{32}}(?!\w)")),
-    ("google-refresh", re.compile(r"(?<![A-Za-z0-9/:])1//$"), re.compile(rf"0{_URL}{{30,120}}")),
-    ("astra-token", re.compile(r"AstraCS:[A-Za-z0-9]{10,40}:$"), re.compile(rf"{_H}{{40,80}}")),
+    (
+        "telegram-token",
+        lazy_pattern(r"(?<![0-9])[0-9]{8,10}(?::|%3[Aa])$"),
+        lazy_pattern(rf"AA{_URL}{{30,36}}(?![\w-])"),
+    ),
+    (
+        "asana-pat",
+        lazy_pattern(r"(?<![0-9])[0-2]/[0-9]{10,20}(?:/[0-9]{10,20})?[:/]$"),
+        lazy_pattern(rf"{_H}{{32}}(?!\w)"),
+    ),
+    ("google-refresh", lazy_pattern(r"(?<![A-Za-z0-9/:])1//$"), lazy_pattern(rf"0{_URL}{{30,120}}")),
+    ("astra-token", lazy_pattern(r"AstraCS:[A-Za-z0-9]{10,40}:$"), lazy_pattern(rf"{_H}{{40,80}}")),
 )
 
 
@@ -227,21 +237,21 @@ def _compiled(shape: str) -> re.Pattern[str]:
 
 _WHOLE = (
     # Tokens without a prefix of their own: the whole run has the form.
-    ("mailchimp-key", re.compile(r"(?<![\w-])[a-f0-9]{32}-us[0-9]{1,2}(?![\w-])")),
-    ("ai-key", re.compile(r"(?<![\w.-])[a-f0-9]{32}\.[A-Za-z0-9]{16}(?![\w.-])")),
-    ("airtable-pat", re.compile(r"(?<!\w)pat[A-Za-z0-9]{14}\.[a-f0-9]{64}(?!\w)")),
-    ("terraform-token", re.compile(r"(?<!\w)[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,72}")),
-    ("discord-token", re.compile(r"(?<![\w-])[MNO][A-Za-z0-9_-]{23,27}=?\.[A-Za-z0-9_-]{6,7}\.[A-Za-z0-9_-]{27,42}")),
-    ("azure-secret", re.compile(r"(?<![\w~.-])[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,35}")),
-    ("azure-devops", re.compile(r"(?<!\w)[A-Za-z0-9]{72,76}AZDO[A-Za-z0-9]{4}(?!\w)")),
+    ("mailchimp-key", lazy_pattern(r"(?<![\w-])[a-f0-9]{32}-us[0-9]{1,2}(?![\w-])")),
+    ("ai-key", lazy_pattern(r"(?<![\w.-])[a-f0-9]{32}\.[A-Za-z0-9]{16}(?![\w.-])")),
+    ("airtable-pat", lazy_pattern(r"(?<!\w)pat[A-Za-z0-9]{14}\.[a-f0-9]{64}(?!\w)")),
+    ("terraform-token", lazy_pattern(r"(?<!\w)[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,72}")),
+    ("discord-token", lazy_pattern(r"(?<![\w-])[MNO][A-Za-z0-9_-]{23,27}=?\.[A-Za-z0-9_-]{6,7}\.[A-Za-z0-9_-]{27,42}")),
+    ("azure-secret", lazy_pattern(r"(?<![\w~.-])[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,35}")),
+    ("azure-devops", lazy_pattern(r"(?<!\w)[A-Za-z0-9]{72,76}AZDO[A-Za-z0-9]{4}(?!\w)")),
     (
         "azure-key",
-        re.compile(r"(?<!\w)[A-Za-z0-9]{52,76}(?:JQQJ99|AzSe|\+AMC|\+ASt|\+ARm|ACDb|APIM)[A-Za-z0-9=]{0,40}"),
+        lazy_pattern(r"(?<!\w)[A-Za-z0-9]{52,76}(?:JQQJ99|AzSe|\+AMC|\+ASt|\+ARm|ACDb|APIM)[A-Za-z0-9=]{0,40}"),
     ),
-    ("heroku-key", re.compile(r"(?<!\w)HRKU-[0-9a-f-]{36}")),
+    ("heroku-key", lazy_pattern(r"(?<!\w)HRKU-[0-9a-f-]{36}")),
 )
 _WHOLE_MARKS = ("-us", ".", "Q~", "AZDO", "JQQJ99", "AzSe", "+A", "ACDb", "APIM")
-_TAIL = re.compile(r"[A-Za-z0-9_]")
+_TAIL = lazy_pattern(r"[A-Za-z0-9_]")
 
 
 def tokens(text: str, start: int, end: int) -> Iterator[tuple[int, int, str]]:

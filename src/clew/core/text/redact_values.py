@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-_HARMLESS = re.compile(
+from clew.core.text.lazy import lazy_pattern
+
+_HARMLESS = lazy_pattern(
     r"""(?xi)
       .*\[REDACTED.* | \[?REDACTED\b.*                # done before
     | [$<{(*\[\\&@|!].* | %(?![0-9A-F]{2}).*          # a reference: ${X}, $(cmd), %X%, <key>, {{ x }}, ***
@@ -35,15 +37,15 @@ _HARMLESS = re.compile(
     | [\w.+-]+@[\w-]+(?:\.[\w-]+)+                    # a mail address
     """
 )
-_PATH = re.compile(r"(?i)(?:~|\.{1,2}|[a-z]:)?[\\/](?:[\w.@-]+[\\/])*[\w.@-]*")
-_HASH = re.compile(
+_PATH = lazy_pattern(r"(?i)(?:~|\.{1,2}|[a-z]:)?[\\/](?:[\w.@-]+[\\/])*[\w.@-]*")
+_HASH = lazy_pattern(
     r"\$(?:2[abxy]?|5|6|1|y|argon2\w*|scrypt|pbkdf2[\w-]*|apr1)\$|pbkdf2_sha|scrypt:|argon2|\{S?SHA", re.IGNORECASE
 )
-_CJK = re.compile("[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef]")
-_PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-_HEX = re.compile(r"(?:0x)?(?=[0-9a-fA-F]*[0-9])(?=[0-9a-fA-F]*[a-fA-F])(?:[0-9a-f]+|[0-9A-F]+)")
-_UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
-_TOKEN = re.compile(r"[A-Za-z0-9_+/=.~%:@!#^*$,-]+")
+_CJK = lazy_pattern("[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef]")
+_PIECE = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_HEX = lazy_pattern(r"(?:0x)?(?=[0-9a-fA-F]*[0-9])(?=[0-9a-fA-F]*[a-fA-F])(?:[0-9a-f]+|[0-9A-F]+)")
+_UUID = lazy_pattern(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
+_TOKEN = lazy_pattern(r"[A-Za-z0-9_+/=.~%:@!#^*$,-]+")
 _VOWELS = frozenset("aeiouyAEIOUY")
 
 

@@ -8,18 +8,19 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from clew.core.text.lazy import lazy_pattern
 from clew.core.text.redact_tokens import may_begin
 from clew.core.text.redact_values import identifier, is_hex, random_like
 
-_ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)|[()][A-Z0-9])")
+_ANSI = lazy_pattern(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)|[()][A-Z0-9])")
 _TOKEN_SIGNS = string.ascii_letters + string.digits + "+/=_.%~-"
-_RIGHT = re.compile(r"(?!-----)[A-Za-z0-9+/_.%~-]+(?:={1,2}(?![A-Za-z0-9]))?")
-_NEWLINE = re.compile(r"\r?\n[ \t]{0,20}(?:[+\-|>│#][ \t]{0,4})?")
-_SIGNS = re.compile(r"\\\r?\n[ \t]{0,20}|([\"'])[ \t]{0,8}[+.&]?[ \t]{0,8}\\?\r?\n?[ \t]{0,40}[+.&]?[ \t]{0,8}\1")
-_WORD = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{3,}|[0-9]{1,7}|[0-9]{4}-[0-9]{2}-[0-9]{2}.*|[0-9]{1,2}:[0-9]{2}.*")
-_CHECK = re.compile(r"=[A-F0-9]{8}(?!\w)")
+_RIGHT = lazy_pattern(r"(?!-----)[A-Za-z0-9+/_.%~-]+(?:={1,2}(?![A-Za-z0-9]))?")
+_NEWLINE = lazy_pattern(r"\r?\n[ \t]{0,20}(?:[+\-|>│#][ \t]{0,4})?")
+_SIGNS = lazy_pattern(r"\\\r?\n[ \t]{0,20}|([\"'])[ \t]{0,8}[+.&]?[ \t]{0,8}\\?\r?\n?[ \t]{0,40}[+.&]?[ \t]{0,8}\1")
+_WORD = lazy_pattern(r"[A-Z]?[a-z]{2,}|[A-Z]{3,}|[0-9]{1,7}|[0-9]{4}-[0-9]{2}-[0-9]{2}.*|[0-9]{1,2}:[0-9]{2}.*")
+_CHECK = lazy_pattern(r"=[A-F0-9]{8}(?!\w)")
 _SHORT = ("AKIA", "ASIA", "LTAI")
-_NAMED = re.compile(r"[\"']?[ \t]{0,8}(?:[:(]|={1,2}[ \t]?[\"'`]?[\w$<{/-])")
+_NAMED = lazy_pattern(r"[\"']?[ \t]{0,8}(?:[:(]|={1,2}[ \t]?[\"'`]?[\w$<{/-])")
 
 
 @dataclass(frozen=True, slots=True)
