@@ -78,7 +78,7 @@ def test_the_index_holds_a_file_whatever_its_name_and_forgets_it_when_it_is_gone
     assert asked(odd, "index", "status", "--json").json["files"] == len(ODD)
 
 
-@pytest.mark.requirement("P-10")
+@pytest.mark.requirement("F-01")
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -106,7 +106,7 @@ def test_nothing_in_a_repository_steers_the_terminal(odd: Path, arguments: tuple
     assert said and not (found := HARMFUL.search(said)), repr(said[max(found.start() - 60, 0) : found.end() + 20])
 
 
-@pytest.mark.requirement("P-10")
+@pytest.mark.requirement("F-01")
 def test_the_table_of_a_preview_has_one_line_for_each_fragment(odd: Path) -> None:
     rows = asked(odd, "ask", "--preview", "which zebra handler feeds?").out.splitlines()
     assert all(re.match(r" *(?:[0-9—]+)  ", row) for row in rows), rows
@@ -149,7 +149,7 @@ def test_a_file_is_read_in_one_way_whether_attached_collected_or_opened(tmp_path
 # ---------------------------------------------------------------------- what is named and not shown
 
 
-@pytest.mark.requirement("P-03", "P-12")
+@pytest.mark.requirement("P-03")
 @pytest.mark.parametrize("name", [".env", "id_rsa"])
 def test_a_file_of_secrets_is_said_to_be_withheld(tmp_path: Path, home: Path, name: str) -> None:
     root = write(tmp_path / "work", {name: "TOKEN=7c2f90aa41e8d5b6\n", "app.py": "def start():\n    pass\n"})
