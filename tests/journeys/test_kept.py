@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.command import ARGV, clew, environ, script, write
+from tests.command import ARGV, clew, environ, script
 from tests.scripted_server import Turn, serving
 
 QUESTION = "where does the retry wait before the next attempt?"
@@ -151,6 +151,3 @@ def test_under_nohup_a_closed_window_stops_nothing(harbour: Path) -> None:
         child.send_signal(signal.SIGHUP)
         out, _ = child.communicate(b"late words\n", timeout=60)
     assert (child.returncode, out) == (0, b"First half, second half.\n")
-
-
-# ---------------------------------------------------------------------- attached, without a model

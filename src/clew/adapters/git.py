@@ -19,6 +19,11 @@ Reason = Literal["no git", "too old", "none", "dubious", "strange", "failed"]
 
 _MOST_DRIVERS = 200
 _MOST_TOKEN = 1 << 20
+_SHOWN = (
+    "show", "--format=", "--diff-merges=first-parent", "--no-show-signature", "--no-ext-diff", "--no-textconv",
+    "--no-renames", "--no-relative", "--ignore-submodules=dirty",
+)  # fmt: skip
+"""How the changes of one commit are asked for."""
 _OPERATIONS = (
     ("rebase-merge", "rebase"),
     ("rebase-apply", "rebase"),
@@ -292,6 +297,29 @@ class Git:
         if text is None or not text.note:
             return found.stdout.decode("utf-8", "replace"), found.cut
         return text.text, found.cut
+
+    def commit_files(self, commit: str, most: int = 1000) -> tuple[str, ...]:
+        """Paths that a commit changed against its first parent, at most `most`; of a root commit all."""
+        stream = GitStream(self._command, (*_SHOWN, "--name-only", "-z", "--end-of-options", commit, "--"))
+        with contextlib.closing(_tokens(stream)) as tokens:
+            return tuple(os.fsdecode(token) for token, _ in zip(filter(None, tokens), range(most), strict=False))
+
+    def commit_diff(self, commit: str, path: str, limit: int = 64_000) -> tuple[str, bool] | None:
+        """What a commit changed in one file against its first parent, and whether it was cut at `limit` bytes."""
+        arguments = (
+            *_SHOWN,
+            "--unified=3",
+            "--src-prefix=a/",
+            "--dst-prefix=b/",
+            "--end-of-options",
+            commit,
+            "--",
+            path,
+        )
+        found = self._command.run(*arguments, limit=limit)
+        if not found.good and not found.cut:
+            return None
+        return found.stdout.decode("utf-8", "replace").lstrip("\n"), found.cut
 
 
 def find_repository(cwd: Path, environ: Mapping[str, str], *, seconds: float = 10.0) -> Git | NoRepository:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from clew.adapters.sources.git_state import CLEAN, DIFF, STATUS
+from clew.adapters.sources.git_state import BRANCH, CLEAN, COMMIT, DIFF, LAST_COMMIT, MISSING, STATUS
 from clew.core.context.anchors import MOST_ANCHORS, WINDOW, is_anchor
 from clew.core.context.fences import clean
 from clew.core.context.fragment import Exchange
@@ -14,8 +14,10 @@ from clew.core.context.layers import CONTEXT, Piece
 from clew.core.context.mode import Mode
 from clew.core.ports import Model, Usage
 from clew.core.text.redact import redact
+from clew.core.text.terms import query_terms
 from clew.errors import ModelCut, ModelError
 from clew.services.answer import cite, render
+from clew.services.attached_lines import quote
 from clew.services.context import Gathered
 from clew.services.passages import read_lines
 from clew.stores.exchanges import ExchangeStore
@@ -107,13 +109,18 @@ def stream_answer(gathered: Gathered, model: Model | None, answer: Answer, limit
 
 def _without_model(gathered: Gathered, answer: Answer) -> Iterator[str]:
     related = gathered.related
-    if gathered.decision.mode is Mode.LEAN:
-        answer.refs = tuple(kept.ref for kept in gathered.snapshot.report.kept)
-        answer.text = "\n".join(piece.text for piece in _context(gathered) if piece.form == "line")
+    missing = [piece for piece in _context(gathered) if piece.fragment.ref == MISSING]
+    if missing or gathered.decision.mode is Mode.LEAN:
+        facts = missing or [piece for piece in _context(gathered) if piece.form == "line"]
+        if gathered.decision.code == "lean.git":
+            facts = [piece for piece in facts if piece.fragment.source == "git"]
+        answer.refs = tuple(piece.fragment.ref for piece in facts)
+        answer.text = "\n".join(piece.text for piece in facts)
         if answer.text:
             yield answer.text
         return
-    if gathered.decision.code == "rich.diff" and (changes := _present_changes(gathered)):
+    changes = _present_changes(gathered) or _last_commits(gathered)
+    if changes:
         answer.refs = tuple(changes)
         answer.text = "\n\n".join(f"{ref}\n{text}" for ref, text in changes.items()) + "\n"
         yield answer.text
@@ -125,9 +132,13 @@ def _without_model(gathered: Gathered, answer: Answer) -> Iterator[str]:
         answer.text = clean(tree[0].fragment.text) + "\n"
         yield answer.text
         return
-    if gathered.decision.mode is Mode.MINIMAL or related is None or gathered.freshened is None or not gathered.found:
-        return
-    cited = cite(related, read_lines(gathered.freshened.tree), related.query.words)
+    given = [piece.fragment for piece in _context(gathered) if piece.fragment.explicit and piece.form != "line"]
+    cited = quote(given, query_terms(gathered.question).words)
+    searched = gathered.decision.mode is not Mode.MINIMAL and gathered.found
+    if searched and related is not None and gathered.freshened is not None:
+        quoted = {one.path for one in cited}
+        found = cite(related, read_lines(gathered.freshened.tree), related.query.words)
+        cited += [one for one in found if one.path not in quoted]
     answer.refs = tuple(one.ref for one in cited)
     for piece in render(cited):
         answer.text += piece
@@ -136,6 +147,8 @@ def _without_model(gathered: Gathered, answer: Answer) -> Iterator[str]:
 
 def _present_changes(gathered: Gathered) -> dict[str, str]:
     """Status and uncommitted changes that are in the prompt, by reference, each line indented as passages are."""
+    if gathered.decision.code != "rich.diff":
+        return {}
     told = [piece for piece in _context(gathered) if piece.fragment.source == "git"]
     found = {
         piece.fragment.ref: "\n".join(f"  {line}" for line in clean(piece.fragment.text).split("\n"))
@@ -144,6 +157,21 @@ def _present_changes(gathered: Gathered) -> dict[str, str]:
     }
     if not found and any(piece.fragment.ref == STATUS and piece.fragment.line == CLEAN for piece in told):
         found[STATUS] = f"  {CLEAN}"
+    return found
+
+
+def _last_commits(gathered: Gathered) -> dict[str, str]:
+    """What the prompt says of the commits that were asked for, by reference, each line indented."""
+    if gathered.decision.code != "rich.commits":
+        return {}
+    found: dict[str, str] = {}
+    for piece in _context(gathered):
+        ref = piece.fragment.ref
+        if ref == LAST_COMMIT or ref.startswith(COMMIT):
+            text = piece.fragment.text if piece.form != "line" else piece.fragment.line
+            found[ref] = "\n".join(f"  {line}" for line in clean(text or piece.fragment.line).split("\n"))
+        elif ref == BRANCH and not any(one.fragment.ref == LAST_COMMIT for one in _context(gathered)):
+            found[ref] = f"  {piece.fragment.line}"
     return found
 
 

@@ -17,7 +17,7 @@ from clew.adapters.mode_model import load_mode_model
 from clew.adapters.sources.environment import Environment
 from clew.adapters.sources.explicit import Attached, Explicit
 from clew.adapters.sources.files import WorkTree
-from clew.adapters.sources.git_state import GitState
+from clew.adapters.sources.git_state import MISSING, GitState, missing_fragment, missing_git
 from clew.adapters.sources.shell_history import ShellHistory
 from clew.adapters.sources.tree import DirectoryTree
 from clew.adapters.tokenizers import tokenizer_for
@@ -38,6 +38,7 @@ from clew.core.context.mode import (
     explain,
     going_on,
     in_place,
+    last_commits,
     on_its_own,
     switched_off,
 )
@@ -47,7 +48,7 @@ from clew.core.text.printable import printable
 from clew.core.text.redact import is_secret_path
 from clew.errors import StoreError
 from clew.services.code_index import Freshened, Progress, freshen
-from clew.services.passages import known_of, read_lines, related_fragments
+from clew.services.passages import known_of, read_lines, related_fragments, withheld
 from clew.services.relevance import Related
 from clew.services.searches import Outcome, Searches
 from clew.stores.index import is_damage, remove
@@ -57,6 +58,8 @@ LEAST_PROBABILITY = 0.5
 NOTHING_ATTACHED = Attached(())
 MOST_PIPED = 1500
 """Characters of piped text that are searched for beside the question."""
+ASKS_GIT = frozenset({"lean.git", "rich.diff", "rich.commits"})
+"""Reasons for which git itself is asked."""
 LEAST_NAME = 3
 """A shorter name of a workspace is too easily a word of something else."""
 ASKED_WEIGHT = 85
@@ -144,6 +147,7 @@ class Gathered:
     """Whether the search was taken from the cache."""
     asked: frozenset[str] = frozenset()
     """Side sources that the question asks for."""
+    question: str = ""
 
 
 def gather(
@@ -177,7 +181,7 @@ def _without_context(wish: Wish, attached: Attached) -> Gathered:
     decision = switched_off(mode)
     reason = explain(decision.code, locale=wish.language)
     snapshot = _assembled(wish, list(attached.fragments), decision, frozenset(), found=True)
-    return Gathered(snapshot, decision, reason, None, True, attached.notices)
+    return Gathered(snapshot, decision, reason, None, True, attached.notices, question=wish.question)
 
 
 def gather_from(
@@ -225,18 +229,19 @@ def gather_from(
         or likely
         # Who asks for passages gets the nearest ones, however weak.
         or (wish.mode is Mode.RICH and bool(related.files))
-        or bool(attached.fragments or related.symbols or related.paths or decision.code == "rich.diff")
+        or bool(attached.fragments or related.symbols or related.paths or decision.code in ASKS_GIT)
     )
     side_asked = _side_asked(wish, decision)
     fragments: list[Fragment] = list(attached.fragments)
     if decision.mode is not Mode.MINIMAL:
-        fragments += GitState(
-            place.git, weight=wish.weights.get("git", 60), wants_diff=decision.code == "rich.diff"
-        ).collect(wish.question)
+        fragments += _git_state(wish, place, decision)
         fragments += exchange_fragments(exchanges, wish.weights.get("exchange", 50))
         fragments += _anchor_files(wish, searches, related)
         fragments += _side(wish, place, searches, clock, side_asked)
-    if decision.mode is Mode.RICH and found:
+    # Who asks what commits hold, and names nothing else, is not helped by passages that merely sound like it.
+    alone = decision.code == "rich.commits" and not (related.symbols or related.paths)
+    alone = alone or any(fragment.ref == MISSING for fragment in fragments)
+    if decision.mode is Mode.RICH and found and not alone:
         fragments += related_fragments(
             related,
             read,
@@ -251,9 +256,20 @@ def gather_from(
     if decision.mode is Mode.RICH and found and related.unknown:
         notices = (*notices, _UNKNOWN["zh" if wish.language.startswith("zh") else "en"] + ", ".join(related.unknown))
     given = {fragment.ref for fragment in attached.fragments}
-    withheld = [printable(path) for path in related.paths if is_secret_path(path) and printable(path) not in given]
-    notices = (*notices, *(f"{path}: withheld, it usually holds secrets; {_ATTACH} {path}" for path in withheld))
-    return Gathered(snapshot, decision, reason, related, found, notices, freshened, searches.outcome, side_asked)
+    kept_back = [shown for path in withheld(wish.question, searches.rows()) if (shown := printable(path)) not in given]
+    notices = (*notices, *(f"{path}: withheld, it usually holds secrets; {_ATTACH} {path}" for path in kept_back))
+    return Gathered(
+        snapshot, decision, reason, related, found, notices, freshened, searches.outcome, side_asked, wish.question
+    )
+
+
+def _git_state(wish: Wish, place: Place, decision: Decision) -> list[Fragment]:
+    weight = wish.weights.get("git", 60)
+    if decision.code in ASKS_GIT and (reason := missing_git(place.git, place.cwd)):
+        return [missing_fragment(reason, weight)]
+    wants_commits = last_commits(wish.question) if decision.code == "rich.commits" else 0
+    state = GitState(place.git, weight=weight, wants_diff=decision.code == "rich.diff", wants_commits=wants_commits)
+    return list(state.collect(wish.question))
 
 
 def _asking(wish: Wish, place: Place, attached: Attached) -> Asking:
@@ -337,7 +353,8 @@ def _side_asked(wish: Wish, decision: Decision) -> frozenset[str]:
 
 def _anchor_files(wish: Wish, searches: Searches, related: Related) -> list[Fragment]:
     """Reference lines of files that the question names, of those that define its symbols, and of configured anchors."""
-    chosen: dict[str, int] = dict.fromkeys(related.paths, wish.weights.get("related", 80))
+    named = (*related.paths, *withheld(wish.question, searches.rows()))
+    chosen: dict[str, int] = dict.fromkeys(named, wish.weights.get("related", 80))
     for pattern, weight in wish.anchors:
         for path in sorted(path for path in searches.rows() if _matches(path, pattern)):
             chosen.setdefault(path, weight)

@@ -16,7 +16,7 @@ from clew.adapters.git import Git, NoRepository
 from clew.adapters.regular import read_regular, size_words
 from clew.adapters.sources.environment import Environment
 from clew.adapters.sources.files import WorkTree
-from clew.adapters.sources.git_state import DIFF, STATUS, GitState
+from clew.adapters.sources.git_state import COMMIT, DIFF, STATUS, GitState
 from clew.adapters.sources.tree import DirectoryTree
 from clew.core.context.fragment import Exchange
 from clew.core.memory.document import tier_of
@@ -220,6 +220,12 @@ def _git(ref: str, git: Git | NoRepository) -> Opened:
         return Opened(ref, "git", found[ref].text or found[ref].line)
     if ref in GIT_REFERENCES:
         raise NotFound(f"`{ref}` is empty: the repository has too few commits", hint="`clew open git:branch`")
+    if ref.startswith(COMMIT):
+        names = unescaped(ref.removeprefix(COMMIT))
+        shown = next((one for name in names if (one := GitState(git).opened(f"{COMMIT}{name}"))), None)
+        if shown is not None:
+            return Opened(ref, "git", shown.text or shown.line)
+        raise NotFound(f"`{printable(ref, 200)}`: nothing to show", hint="`clew open git:commits` lists the last ones")
     if ref.startswith(DIFF):
         shown = unescaped(ref.removeprefix(DIFF)) if not is_secret_path(ref) else ()
         cut = next((diff for path in shown if (diff := git.diff(path)) and diff[0]), None)

@@ -91,6 +91,7 @@ REASONS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "rich.error": ('reads like an error seen here ("{}")', "像是这里出现的错误（“{}”）"),
         "rich.named": ('names what looks like a part of this project ("{}")', "提到的像是本项目的一部分（“{}”）"),
         "rich.diff": ('asks about the present changes ("{}")', "询问当前改动（“{}”）"),
+        "rich.commits": ('asks what the last commits hold ("{}")', "询问最近提交的内容（“{}”）"),
         "rich.change": ('asks for a change to this project ("{}")', "要求修改本项目（“{}”）"),
         "rich.project": ('asks how this project works ("{}")', "询问本项目如何运作（“{}”）"),
     }
@@ -134,6 +135,38 @@ _GIT_WORD: Final = re.compile(
     r"|分支|提交|合并|变基|推送|推上|拉取|暂存|远端|远程|上游",
     re.IGNORECASE | re.ASCII,
 )
+_LAST_COMMITS: Final = re.compile(
+    r"\b(?:last|latest|recent|previous|most recent|newest|past)(?: (?P<count>\w+))?(?: git)? commits?\b"
+    r"|\bHEAD(?:'s)? commit\b|\bwhat(?:'s| is| was)? (?:new|changed|happened)\b.{0,30}\b(?:recently|lately)\b"
+    r"(?! in (?!this|the|our|my|here))"
+    r"|\b(?:what|which|show|list|summari[sz]e|describe|explain|any|were|are)\b.{0,20}\brecent(?:ly made)? changes\b"
+    r"|\bgit (?:log|show)\b"
+    r"|(?:最近|近期|最新|最后|上)(?:的|这|那)?(?:(?P<han>[一二两三四五六七八九十\d]+) ?)?(?:个|次|条|几个|几次)?(?:的)?"
+    r" ?(?:git ?)?(?:提交|commits?)"
+    r"|最近(?:都|又|项目|代码)*(?:改|变|动|更新|提交)(?:动|化|更)?(?:过|了)*(?:什么|啥|哪些|些什么|了什么|哪里)"
+    r"|最近(?:的|有)*(?:哪些|什么|啥)?(?:改动|变更|变化|更新)(?:有哪些|是什么|内容|[？?]?$)",
+    re.IGNORECASE,
+)
+_CONTENT: Final = re.compile(
+    r"\b(?:show|chang\w*|diffs?|touch\w*|files?|contain\w*|introduc\w*|br[eo]\w*k\w*|explain|describe|summar\w*|review"
+    r"|about|do|did|does|add(?:s|ed)?|remov\w+|happened|new)\b"
+    r"|改|变|动|做了|内容|显示|看看|看一下|文件|总结|介绍|加了|删了|干了|什么|啥",
+    re.IGNORECASE,
+)
+_ABOUT_COMMIT: Final = re.compile(
+    r"\b(?:message|hash|sha|id|authors?|who|when|dates?|time|ago|day|title|undo|revert|reset|amend|drop|squash|how many"
+    r"|how (?:do|to|can|would|does git))\b"
+    r"|hash|作者|是谁|谁|哪天|几点|多久|时间|什么时候|撤|回滚|回退|还原|几个提交|多少|怎么|如何|message|信息|标题|保留|有什么用|是什么意思|区别",
+    re.IGNORECASE,
+)
+"""Facts about a commit, which its line tells, and what to do with one."""
+_COUNTS: Final = MappingProxyType(
+    dict(zip("two three four five six seven eight nine ten".split(), range(2, 11), strict=True))
+    | dict(zip("一两二三四五六七八九十", (1, 2, 2, 3, 4, 5, 6, 7, 8, 9, 10), strict=True))
+)
+_RECENT_COMMITS: Final = 5
+"""Commits where several are asked for without a number."""
+MOST_COMMITS: Final = 10
 _CITED: Final = re.compile(r"```.*?(?:```|\Z)|\"[^\"\n]*\"|“[^”]*”|「[^」]*」|『[^』]*』", re.DOTALL)
 _SHAPED: Final = re.compile(r"[_.\d/():-]|[a-z][A-Z]")  # written like a name of code or a branch, not like a word
 # How far evidence moves the log odds. Set by hand: a shaped name outweighs all but a sure text model, a plain word that
@@ -218,6 +251,8 @@ def decide(question: str, evidence: Evidence, model: ModeModel | None) -> Decisi
         return _decision(Mode.RICH, "said", said.group().replace("\n", " "), sure)
     if evidence.has_exchange and (linked := _LINKED.match(question)):
         return _decision(Mode.RICH, "exchange", linked.group(), sure)
+    if last_commits(question) and (matched := _LAST_COMMITS.search(own_words)):
+        return _decision(Mode.RICH, "rich.commits", matched.group().strip(), sure)
     if model is None:
         return _decision(Mode.RICH, "unweighed", "", sure)
     logits = topic_logits(features(question), model)
@@ -252,9 +287,23 @@ def in_place(decision: Decision, *, likely: bool, named: str) -> Decision:
         return _decision(Mode.RICH, "relevance", "", decision.scores)
     if decision.mode is Mode.MINIMAL and named:
         return _decision(Mode.RICH, "project", named, decision.scores)
-    if not likely and decision.mode is not Mode.RICH and decision.scores[Mode.RICH] >= MAYBE_RICH:
+    if not likely and undecided and decision.scores[Mode.RICH] >= MAYBE_RICH:
         return _decision(Mode.RICH, "nothing", "", decision.scores)
     return decision
+
+
+def last_commits(question: str) -> int:
+    """Of how many last commits the question asks what they hold; 0 where it asks for none, or for a fact about one."""
+    own_words = _CITED.sub(" ", question)
+    found = _LAST_COMMITS.search(own_words)
+    if not found or _ABOUT_COMMIT.search(own_words) or not _CONTENT.search(own_words):
+        return 0
+    said = (found["count"] or found["han"] or "").lower()
+    number = int(said) if said.isdecimal() else _COUNTS.get(said, 0)
+    if number:
+        return min(number, MOST_COMMITS)
+    single = re.search(r"commit\b(?!s)|上一?[个次]|最后一?[个次]|git show", found.group(), re.IGNORECASE)
+    return 1 if single and not said else _RECENT_COMMITS
 
 
 def on_its_own(decision: Decision, *, likely: bool) -> Decision:

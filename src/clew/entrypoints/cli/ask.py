@@ -17,6 +17,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from clew.adapters.git import Git
+from clew.adapters.sources.git_state import missing_git
 from clew.app import App
 from clew.core.context.fragment import Exchange
 from clew.core.context.mode import Mode
@@ -227,9 +228,12 @@ def _without_table() -> tuple[str, ...]:
 def _without_git(app: App, wish: Wish) -> tuple[str, ...]:
     """Why git was not asked, where there is a repository whose state is missing now."""
     git = app.git
-    if isinstance(git, Git) or not wish.context or not git.detail:
+    if isinstance(git, Git) or not wish.context:
         return ()
-    return (git.detail,) if git.reason != "no git" or (app.workspace.root / ".git").exists() else ()
+    broken = any(os.path.lexists(one / ".git") for one in (app.cwd, *app.cwd.parents))
+    if git.reason in ("none", "no git"):
+        return (missing_git(git, app.cwd),) if broken else ()
+    return (git.detail,) if git.detail else ()
 
 
 def _stream(gathered: Gathered, model: Model | None, answer: Answer, limit: int, *, as_json: bool) -> Stopped | None:
