@@ -118,6 +118,11 @@ def test_lines_are_analysed_one_by_one(above: str, below: str) -> None:
     assert terms(f"{above}\n{below}") == terms(above) + terms(below)
 
 
+@given(st.text(st.characters(max_codepoint=127)) | st.text("ab7_-.:/ "))
+def test_other_scripts_beside_a_text_do_not_change_its_terms(text: str) -> None:
+    assert terms(f"{text}\n错误") == [*terms(text), *terms("错误")]
+
+
 @given(ANY_TEXT)
 def test_asking_twice_gives_the_same_terms(text: str) -> None:
     assert terms(text) == terms(text)

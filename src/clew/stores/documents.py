@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from itertools import count
+from operator import attrgetter
 from pathlib import Path
 from typing import Final
 
@@ -261,7 +262,7 @@ class Documents:
             folder, depth = queue.pop()
             try:
                 with os.scandir(os.path.join(root, folder)) as found:
-                    entries = sorted(found, key=lambda entry: entry.name)
+                    entries = sorted(found, key=attrgetter("name"))
             except FileNotFoundError:
                 continue
             except OSError as error:
@@ -271,13 +272,16 @@ class Documents:
                 yield unreadable_document(folder, str(failure), failure.hint)
                 continue
             folders: list[tuple[str, int]] = []
+            # Which tier a document belongs to is a matter of its folder: asked once, and not for every file.
+            prefix, holds = f"{folder}/" if folder else "", tier_of(f"{folder}/x.md") is not None
             for entry in entries:
-                path = f"{folder}/{entry.name}" if folder else entry.name
-                if entry.name.startswith(".") or not self._belongs(path, entry, root):
+                name = entry.name
+                path = prefix + name
+                if name.startswith(".") or not self._belongs(path, entry, root):
                     continue
                 if entry.is_dir():
                     folders.append((path, depth + 1))
-                elif tier_of(path) is not None and not document_of(path):
+                elif holds and name[-3:].lower() == ".md" and not document_of(path):
                     yield _stat_of(path, entry)
             queue += [one for one in reversed(folders) if one[1] <= _MOST_DEPTH]
 
@@ -385,7 +389,8 @@ def folder_of(tier: str, workspace: str = "") -> str:
 
 def _stat_of(path: str, entry: os.DirEntry[str]) -> Stat | Document:
     try:
-        path.encode("utf-8")
+        if not path.isascii():
+            path.encode("utf-8")
         status = entry.stat()
     except UnicodeEncodeError:
         return unreadable_document(printable(path), "the name of the file is not UTF-8", "rename it")

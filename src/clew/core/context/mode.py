@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import Final
 
 from clew.core.context.topics import ModeModel, carrying_words, features, topic_logits, word_count
+from clew.core.text.lazy import lazy_pattern
 
 
 class Mode(StrEnum):
@@ -101,7 +102,7 @@ MAYBE_RICH: Final = 0.1
 """A question with at least this chance of being about the project is told when nothing here matches it."""
 MAYBE_RICH_HERE: Final = 0.15
 """With at least this chance it is about the project where something here is likely to answer it."""
-_LINKED: Final = re.compile(
+_LINKED: Final = lazy_pattern(
     r"\s*(?:那(?!不勒斯|曲|坡|霸|些年|英)|(?:and|what about|how about|but what if|and if)\b)", re.IGNORECASE
 )
 """How a question begins that goes on from the one before; it counts only where there is one before."""
@@ -111,7 +112,7 @@ _OPEN: Final = frozenset(
 """Reasons for which it matters what was asked before."""
 # Phrases, not marker words: "this project" inside a question of general knowledge must not match, so each pattern asks
 # for a preposition, a possessive or a locative next to the noun.
-_PROJECT: Final = re.compile(
+_PROJECT: Final = lazy_pattern(
     r"\b(?:in|inside|within|across|throughout) (?:this|our|my|the current|the present) "
     r"(?:repo|repository|code ?base|project|workspace|checkout|work(?:ing )?tree|monorepo|module|package|branch|diff)\b"
     r"|\b(?:our|this) (?:repo|repository|code ?base|workspace|checkout|monorepo|working tree)(?:'s)?\b"
@@ -119,7 +120,7 @@ _PROJECT: Final = re.compile(
     r"|(?:本仓库|咱们?仓库|我们仓库|咱们?项目|我们项目|这个仓库|这个代码库|当前仓库)",
     re.IGNORECASE,
 )
-_SAID: Final = re.compile(
+_SAID: Final = lazy_pattern(
     r"\b(?:what|as|like|that|which|one|way|code|version|fix|change|changes|function|command|file|test|idea|option)"
     r" you(?:'ve| have)? (?:just )?(?:said|wrote|suggested|proposed|showed|gave|made|mentioned|added|changed)\b"
     r"|\byou just (?:said|wrote|suggested|proposed|showed|gave|made|mentioned|added|changed|did|told)\b"
@@ -130,12 +131,12 @@ _SAID: Final = re.compile(
     r"|你(?:上一?[条个次]|前一?[条个次])(?:的)?(?:回答|回复|建议|修改|方案|代码)",
     re.IGNORECASE,
 )
-_GIT_WORD: Final = re.compile(
+_GIT_WORD: Final = lazy_pattern(
     r"\b(?:git|branch\w*|commit\w*|merge\w*|rebase\w*|push\w*|pull\w*|stash\w*|checkout|ahead|behind|upstream|remote|origin)\b"
     r"|分支|提交|合并|变基|推送|推上|拉取|暂存|远端|远程|上游",
     re.IGNORECASE | re.ASCII,
 )
-_LAST_COMMITS: Final = re.compile(
+_LAST_COMMITS: Final = lazy_pattern(
     r"\b(?:last|latest|recent|previous|most recent|newest|past)(?: (?P<count>\w+))?(?: git)? commits?\b"
     r"|\bHEAD(?:'s)? commit\b|\bwhat(?:'s| is| was)? (?:new|changed|happened)\b.{0,30}\b(?:recently|lately)\b"
     r"(?! in (?!this|the|our|my|here))"
@@ -147,13 +148,13 @@ _LAST_COMMITS: Final = re.compile(
     r"|最近(?:的|有)*(?:哪些|什么|啥)?(?:改动|变更|变化|更新)(?:有哪些|是什么|内容|[？?]?$)",
     re.IGNORECASE,
 )
-_CONTENT: Final = re.compile(
+_CONTENT: Final = lazy_pattern(
     r"\b(?:show|chang\w*|diffs?|touch\w*|files?|contain\w*|introduc\w*|br[eo]\w*k\w*|explain|describe|summar\w*|review"
     r"|about|do|did|does|add(?:s|ed)?|remov\w+|happened|new)\b"
     r"|改|变|动|做了|内容|显示|看看|看一下|文件|总结|介绍|加了|删了|干了|什么|啥",
     re.IGNORECASE,
 )
-_ABOUT_COMMIT: Final = re.compile(
+_ABOUT_COMMIT: Final = lazy_pattern(
     r"\b(?:message|hash|sha|id|authors?|who|when|dates?|time|ago|day|title|undo|revert|reset|amend|drop|squash|how many"
     r"|how (?:do|to|can|would|does git))\b"
     r"|hash|作者|是谁|谁|哪天|几点|多久|时间|什么时候|撤|回滚|回退|还原|几个提交|多少|怎么|如何|message|信息|标题|保留|有什么用|是什么意思|区别",
@@ -167,8 +168,8 @@ _COUNTS: Final = MappingProxyType(
 _RECENT_COMMITS: Final = 5
 """Commits where several are asked for without a number."""
 MOST_COMMITS: Final = 10
-_CITED: Final = re.compile(r"```.*?(?:```|\Z)|\"[^\"\n]*\"|“[^”]*”|「[^」]*」|『[^』]*』", re.DOTALL)
-_SHAPED: Final = re.compile(r"[_.\d/():-]|[a-z][A-Z]")  # written like a name of code or a branch, not like a word
+_CITED: Final = lazy_pattern(r"```.*?(?:```|\Z)|\"[^\"\n]*\"|“[^”]*”|「[^」]*」|『[^』]*』", re.DOTALL)
+_SHAPED: Final = lazy_pattern(r"[_.\d/():-]|[a-z][A-Z]")  # written like a name of code or a branch, not like a word
 # How far evidence moves the log odds. Set by hand: a shaped name outweighs all but a sure text model, a plain word that
 # happens to be a symbol ("list", "session") only tips an undecided one.
 _NAME_SHAPED, _NAME_PLAIN = 5.0, 2.5

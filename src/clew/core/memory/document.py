@@ -175,6 +175,8 @@ def tier_of(path: str) -> tuple[str, str] | None:
 
 def document_of(path: str) -> str:
     """The document that a sync put the conflict copy `NAME.conflict-HASH.md` beside; empty for another file."""
+    if ".conflict-" not in path:
+        return ""
     folder, _, name = path.rpartition("/")
     match = _COPY.fullmatch(name)
     return f"{folder}/{match['stem']}{match['ending'] or ''}".lstrip("/") if match else ""

@@ -16,6 +16,7 @@ from typing import Any, Final, TypeAlias
 
 import yaml
 
+from clew.core.text.lazy import lazy_pattern
 from clew.errors import UsageError
 
 Value: TypeAlias = "str | list[Value] | dict[str, Value] | None"
@@ -31,22 +32,22 @@ _MOST_BRACKETS: Final = 2_000
 """In one value: a reader of YAML may take time by the square of how deep they are nested."""
 _MARK: Final = "\ufeff"
 
-_LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
-_OPENING = re.compile(r"---[ \t]*")
-_CLOSING = re.compile(r"(?:---|\.\.\.)[ \t]*")
-_KEY = re.compile(
+_LINE = lazy_pattern(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
+_OPENING = lazy_pattern(r"---[ \t]*")
+_CLOSING = lazy_pattern(r"(?:---|\.\.\.)[ \t]*")
+_KEY = lazy_pattern(
     r"""(?P<key>"(?:[^"\\\r\n]|\\.){0,999}"|'(?:[^'\r\n]|''){0,999}'"""
     r"""|(?:[^\s#"'\-?:,\[\]{}&*!|>%@`]|[-?:](?=\S))[^\r\n]{0,999}?)[ \t]{0,9}:(?=[ \t\r\n]|$)"""
 )
 """A key in the first column with its colon. The bounds keep the time linear."""
-_BLOCK_TEXT = re.compile(r":[ \t]+(?:![^ ]*[ \t]+)?[|>][-+0-9]*[ \t]*(?:#.*)?$")
-_KEEPS_BLANKS = re.compile(r":[ \t]+[|>]\d?\+")
+_BLOCK_TEXT = lazy_pattern(r":[ \t]+(?:![^ ]*[ \t]+)?[|>][-+0-9]*[ \t]*(?:#.*)?$")
+_KEEPS_BLANKS = lazy_pattern(r":[ \t]+[|>]\d?\+")
 _NOTHING: Final = frozenset({"", "~", "null", "Null", "NULL"})
-_PLAIN = re.compile(r"[A-Za-z\u4e00-\u9fff](?:[\w ./+-]*[\w.])?")
-_PLAIN_KEY = re.compile(r"[A-Za-z_\u4e00-\u9fff][\w-]*")
+_PLAIN = lazy_pattern(r"[A-Za-z\u4e00-\u9fff](?:[\w ./+-]*[\w.])?")
+_PLAIN_KEY = lazy_pattern(r"[A-Za-z_\u4e00-\u9fff][\w-]*")
 _RESERVED: Final = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
-_SIMPLE_QUOTED = re.compile(r'"([^"\\\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff]*)"')
-_BEHIND_VALUE = re.compile(r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|\[[^\]"'#]*\])""")
+_SIMPLE_QUOTED = lazy_pattern(r'"([^"\\\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff]*)"')
+_BEHIND_VALUE = lazy_pattern(r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|\[[^\]"'#]*\])""")
 _yaml: Final[Any] = yaml
 _LOADER: Final[Any] = getattr(yaml, "CBaseLoader", _yaml.BaseLoader)
 

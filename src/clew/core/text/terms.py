@@ -20,19 +20,24 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain, pairwise
 from typing import cast
 
 from Stemmer import Stemmer  # pyright: ignore[reportUnknownVariableType]
 
+from clew.core.text.lazy import lazy_pattern
+
 _CJK = "\u3005\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 _HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _LETTER = rf"[^\W{_CJK}]"
 _LINK = rf"(?:\.{_LETTER}+|-(?:[^\W\d_{_CJK}]{_LETTER}+|\d{{1,3}}(?!{_LETTER})))"
-_TOKEN = re.compile(rf"{_LETTER}+{_LINK}*|[{_CJK}]+")
+# The classes of other scripts take long to compile: text without them never waits for that.
+_TOKEN = lazy_pattern(rf"{_LETTER}+{_LINK}*|[{_CJK}]+")
+_ASCII_TOKEN = lazy_pattern(r"\w+(?:\.\w+|-(?:[A-Za-z]\w+|\d{1,3}(?!\w)))*", re.ASCII)
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _FOREIGN_HUMP = re.compile(r"\d+|[^\W\d_]+")
-_HAN_RUN = re.compile(f"[{_HAN}]+")
+_HAN_RUN = lazy_pattern(f"[{_HAN}]+")
 
 # Longer tokens are encoded bytes, digests or minified code: nobody asks for a part of them.
 _LONGEST_TOKEN = 80
@@ -49,12 +54,16 @@ def stem(word: str) -> str:
 
 def terms(text: str) -> list[str]:
     """The index terms of ``text`` in order, repetitions included. Accepts any string."""
-    return list(chain.from_iterable(map(_terms_by_token.__getitem__, _TOKEN.findall(_normal(text)))))
+    return list(chain.from_iterable(map(_terms_by_token.__getitem__, _tokens(_normal(text)))))
 
 
 def path_terms(path: str) -> list[str]:
     """The terms of a path, extension and joined file name included, without repetition, in order."""
     return list(dict.fromkeys(terms(path.replace("\\", "/"))))
+
+
+def _tokens(text: str) -> list[str]:
+    return (_ASCII_TOKEN if text.isascii() else _TOKEN).findall(text)
 
 
 def _normal(text: str) -> str:
@@ -92,11 +101,11 @@ class _TermsByToken(dict[str, tuple[str, ...]]):
 _stem_word = cast("Callable[[str], str]", Stemmer("english", 0).stemWord)  # pyright: ignore[reportUnknownMemberType]
 _stems = _Stems()
 _terms_by_token = _TermsByToken()
-_CJK_START = re.compile(f"[{_CJK}]")
+_CJK_START = lazy_pattern(f"[{_CJK}]")
 
 
 def _is_cjk(token: str) -> bool:
-    return _CJK_START.match(token) is not None
+    return not token.isascii() and _CJK_START.match(token) is not None
 
 
 def _grams(run: str) -> tuple[str, ...]:
@@ -221,13 +230,15 @@ _HAN_WHOLE_WORDS = _words("""
 唯一 统一 逐一 同上
 """)
 _HAN_STOP = frozenset(_HAN_STOP_WORDS)
-_HAN_CUT = re.compile(
-    "("
-    + "|".join(map(re.escape, sorted({*_HAN_WHOLE_WORDS}, key=len, reverse=True)))
-    + ")|(?:"
-    + "|".join(map(re.escape, sorted({*_HAN_STOP_WORDS}, key=len, reverse=True)))
-    + ")+"
-)
+
+
+@cache
+def _han_cut() -> re.Pattern[str]:
+    """A word to keep whole, else function words."""
+    both = (_HAN_WHOLE_WORDS, _HAN_STOP_WORDS)
+    whole, stop = ("|".join(map(re.escape, sorted({*words}, key=len, reverse=True))) for words in both)
+    return re.compile(f"({whole})|(?:{stop})+")
+
 
 _EXTENSIONS = frozenset(
     _words("""
@@ -263,7 +274,7 @@ _QUOTED = re.compile(
     re.DOTALL,
 )
 _BACKTICKED = re.compile(r"`([^`\n]+)`")
-_URL = re.compile(r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]*://[^\s\u3000-\u9fff\uff00-\uffef]+")
+_URL = lazy_pattern(r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]*://[^\s\u3000-\u9fff\uff00-\uffef]+")
 _PATH_LIKE = re.compile(
     r"(?<![A-Za-z0-9_.~@+$*{}\[\]-])[A-Za-z0-9_.~@+$*{}\[\]-]*+(?:[/\\][A-Za-z0-9_.~@+$*{}\[\]-]+)+[/\\]?"
     r"|\.?[A-Za-z0-9_][\w.+-]*",
@@ -301,7 +312,7 @@ class Query:
 def query_terms(question: str) -> Query:
     """Take a question apart. Accepts any string; one without content words gives no ``words``."""
     normal = _normal(question)
-    prose = _URL.sub(" ", normal)
+    prose = _URL.sub(" ", normal) if "://" in normal else normal
     quoted = [next(filter(None, match.groups()), "").strip() for match in _QUOTED.finditer(question)]
     spans = _path_spans(prose)
     return Query(
@@ -309,7 +320,7 @@ def query_terms(question: str) -> Query:
         identifiers=tuple(dict.fromkeys(_identifiers(prose, spans))),
         paths=tuple(dict.fromkeys(prose[start:end] for start, end in spans)),
         quoted=tuple(dict.fromkeys(filter(None, quoted))),
-        han=tuple(dict.fromkeys(_HAN_RUN.findall(normal))),
+        han=() if normal.isascii() else tuple(dict.fromkeys(_HAN_RUN.findall(normal))),
         compounds=tuple(dict.fromkeys(_compounds(prose))),
     )
 
@@ -321,13 +332,13 @@ def is_function_word(term: str) -> bool:
 
 def content_runs(han_run: str) -> list[str]:
     """A run of Han without its function words: ``为什么重试会卡住`` -> ``重试``, ``卡住``."""
-    return [piece for piece in _HAN_CUT.sub(lambda match: match[1] or " ", han_run).split() if piece]
+    return [piece for piece in _han_cut().sub(lambda match: match[1] or " ", han_run).split() if piece]
 
 
 def _content(text: str) -> list[str]:
     found: list[str] = []
-    for token in _TOKEN.findall(text):
-        if _HAN_RUN.match(token):
+    for token in _tokens(text):
+        if not token.isascii() and _HAN_RUN.match(token):
             found.extend(term for run in content_runs(token) for term in _grams(run))
         else:
             found.extend(term for term in _terms_by_token[token] if term not in _STOP_WORDS)
