@@ -95,6 +95,12 @@ def test_a_follow_up_of_a_follow_up_still_knows_what_all_of_them_are_about(couri
     assert ask(courier, "explain that")["refs"][0].startswith("src/decoding.py")
 
 
+@pytest.mark.requirement("P-05", "P-06")
+def test_a_follow_up_whose_mode_is_given_still_follows_up(courier: Path) -> None:
+    ask(courier, "how does it decode brotli responses?", "--new")
+    assert ask(courier, "and why?", "--mode", "rich")["refs"][0].startswith("src/decoding.py")
+
+
 @pytest.mark.requirement("P-05", "P-15")
 def test_a_question_about_something_that_is_not_here_is_no_follow_up(courier: Path) -> None:
     ask(courier, "how does it decode brotli responses?", "--new")

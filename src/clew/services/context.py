@@ -214,10 +214,10 @@ def gather_from(
         decision = on_its_own(decision, likely=likely)
     elif goes_on is Follow.JOINS and exchanges and points_back(wish.question):
         decision = going_on(decision)
+    follows = bool(exchanges) and decision.code in ("exchange", "said", "rich.followup")
     if wish.mode is not None:
         decision = asked_for(wish.mode, decision.scores)
     reason = explain(decision.code, decision.detail, wish.language)
-    follows = bool(exchanges) and decision.code in ("exchange", "said", "rich.followup")
     if follows:
         earlier = joined([one.question for one in sorted(exchanges, key=lambda one: one.id)])
         both = searches.stands(own_words(wish.question))
