@@ -77,7 +77,7 @@ class MemoryRemote:
         """Put a commit in the place of another history, where that still ends with `there`. False where it does not."""
         lease = f"--force-with-lease=refs/heads/{branch}:{there}"
         try:
-            self._run("push", "--quiet", "--no-verify", "--porcelain", lease, REMOTE, f"+{commit}:refs/heads/{branch}")
+            self._run("push", "--quiet", "--no-verify", "--porcelain", lease, REMOTE, f"{commit}:refs/heads/{branch}")
         except _Rejected:
             return False
         return True

@@ -22,6 +22,8 @@ _BREAK: Final = (
 )
 """What may stand between two characters of a value that a program or a terminal broke."""
 _BLANKS: Final = rb"(?:[ \t\r\n]|\\[nrt]|%(?:25)?(?:0[aAdD9]|20)|\+|[|>#]|\xe2\x94\x82){1,40}"
+_BLANK: Final = " \t\r\n"
+_LETTERED: Final = {"\b": b"b", "\f": b"f"}
 _NAMED: Final = {"&": b"amp", "<": b"lt", ">": b"gt", '"': b"quot", "'": b"apos"}
 _NEWLINE_ONLY: Final = b"(?:" + _NEWLINE + b")?"
 _LONG: Final = 200
@@ -127,8 +129,10 @@ def _written(secret: str) -> bytes:
     """The characters of a secret, each raw or escaped in any usual way, with breaks in between."""
     long = len(secret) > _LONG
     parts = [
-        _BLANKS if part.isspace() else (_NEWLINE_ONLY if long else _BREAK).join(_character(char, long) for char in part)
-        for part in re.split(r"(\s+)", secret)
+        _BLANKS
+        if not part.strip(_BLANK)
+        else (_NEWLINE_ONLY if long else _BREAK).join(_character(char, long) for char in part)
+        for part in re.split(f"([{_BLANK}]+)", secret)
         if part
     ]
     return b"".join(parts)
@@ -149,6 +153,8 @@ def _character(char: str, long: bool) -> bytes:
             forms.append(rb"\\\\{0,6}" + re.escape(raw))
         forms.append(b"&#0{0,4}%d;" % ord(char))
         forms.append(b"&#[xX]0{0,4}" + b"".join(_digit(digit) for digit in f"{ord(char):x}") + b";")
+    if char in _LETTERED:
+        forms.append(rb"\\\\{0,6}" + _LETTERED[char])
     if char in _NAMED:
         forms.append(b"&" + _NAMED[char] + b";")
     return b"(?:" + b"|".join(forms) + b")"
