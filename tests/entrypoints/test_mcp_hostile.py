@@ -228,3 +228,9 @@ def test_wrong_options_are_refused_before_anything_is_served(
 ) -> None:
     done = clew("mcp", *options, cwd=repo)
     assert done.status == 2 and said in done.err and not done.out
+
+
+def test_without_a_way_in_it_says_so(home: Path, repo: Path) -> None:
+    command = ["sh", "-c", 'exec "$@" <&-', "sh", *ARGV, "mcp"]
+    done = subprocess.run(command, cwd=repo, env=environ({}), capture_output=True, check=False)
+    assert done.returncode == 2 and b"stdin is closed" in done.stderr

@@ -70,8 +70,11 @@ def _folder(workspace: str | None) -> Path:
 
 def _serve_stdio(folder: Path) -> None:
     from clew.entrypoints.mcp.stdio import serve_stdio
+    from clew.errors import UsageError
 
-    if sys.stdin is not None and sys.stdin.isatty():
+    if sys.stdin is None:
+        raise UsageError("stdin is closed", hint="agents start this command themselves; or use --http")
+    if sys.stdin.isatty():
         from clew.app import App
 
         click.echo(say("mcp.waiting", App.here().locale), err=True)

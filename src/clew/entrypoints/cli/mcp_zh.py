@@ -18,6 +18,8 @@ MCP_HELP: dict[str, str] = {
 
 MCP: dict[str, str] = {
     "--host, --port and --token-file belong to --http": "--host、--port 和 --token-file 须与 --http 连用",
+    "stdin is closed": "stdin 已关闭",
+    "agents start this command themselves; or use --http": "此命令由智能体自行启动；也可使用 --http",
     "`{}` is not this machine": "`{}` 不是本机",
     "port {} cannot be used: {}": "无法使用端口 {}：{}",
     "--port 0 takes a free one": "--port 0 会任选一个空闲端口",
