@@ -147,12 +147,11 @@ class Hinter:
 
     def _current(self) -> tuple[Recaller | None, Places, frozenset[str]]:
         """Recall over notes that are current, or nearly; where each lies; the paths that changed since."""
-        now = self._looks()
+        now = self.documents.looks()
         before = self._kept()
         known: Places = before or {}
-        changed = frozenset(
-            path for path in now.keys() | known.keys() if now.get(path) != known.get(path, ("", "", ""))[0]
-        )
+        new = (path for path, looks in now.items() if (place := known.get(path)) is None or place[0] != looks)
+        changed = frozenset(new) | (known.keys() - now.keys())
         recaller = open_recaller(self.cache, self.data) if before is not None else None
         if recaller is None or (changed and len(now) <= MOST_AT_ONCE):
             if not now:
@@ -161,19 +160,13 @@ class Hinter:
             return open_recaller(self.cache, self.data), self._kept() or {}, frozenset()
         return recaller, known, changed
 
-    def _looks(self) -> dict[str, str]:
-        """By path, what changes when a file does."""
-        return {
-            stat.path: f"{stat.size} {stat.mtime_ns} {stat.inode} {stat.ctime_ns}" for stat in self.documents.walk()
-        }
-
     def _notes(self) -> tuple[list[Note], Places]:
         """All notes, without secrets, and where they lie; only files that changed are read. Of two notes with one id,
         the first by path counts.
         """
         before = self._said()
         said: dict[str, tuple[str, str, Note | None]] = {}
-        for path, looks in sorted(self._looks().items()):
+        for path, looks in sorted(self.documents.looks().items()):
             known = before.get(path)
             said[path] = known if known is not None and known[0] == looks else self._now(path, looks)
         self._write(NOTES, _Said(_FORMAT, said))
@@ -212,7 +205,10 @@ class Hinter:
         """The hints whose documents still hold, as they say it now; the others with what is the matter."""
         told: list[Hint] = []
         withheld: list[tuple[str, str]] = []
-        paths = {id_: path for path, (_, id_, _) in reversed(list(places.items()))}
+        wanted, paths = {one.id for one in hints}, dict[str, str]()
+        for path, (_, id_, _) in places.items() if wanted else ():
+            if id_ in wanted:
+                paths.setdefault(id_, path)
         for one in hints:
             path = paths.get(one.id, "")
             branch = places[path][2] if path else ""

@@ -105,7 +105,17 @@ class Documents:
     def walk(self) -> Iterator[Stat]:
         """All files that hold documents, by folder and name. Left out are archives, hidden files, and the
         copies that a sync puts beside a document for its user to decide."""
-        return (found for found in self._scan() if isinstance(found, Stat))
+        for path, found in self._scan():
+            if not isinstance(found, Document):
+                yield Stat(path, found.st_size, found.st_mtime_ns, found.st_ino, found.st_ctime_ns)
+
+    def looks(self) -> dict[str, str]:
+        """By path, in the order of `walk`, what changes when a file does: as `walk`, for those who only compare."""
+        return {
+            path: f"{found.st_size} {found.st_mtime_ns} {found.st_ino} {found.st_ctime_ns}"
+            for path, found in self._scan()
+            if not isinstance(found, Document)
+        }
 
     def read(self, path: str) -> Document:
         """The document at a path."""
@@ -117,16 +127,16 @@ class Documents:
 
     def read_all(self) -> Iterator[Document]:
         """All documents; a file that cannot be read is one that is not `readable` and says why."""
-        for found in self._scan():
+        for path, found in self._scan():
             if isinstance(found, Document):
                 yield found
                 continue
             try:
-                yield self.read(found.path)
+                yield self.read(path)
             except NotFound:
                 continue
             except ClewError as error:
-                yield unreadable_document(found.path, str(error), error.hint)
+                yield unreadable_document(path, str(error), error.hint)
 
     # ------------------------------------------------------------------ writing
 
@@ -254,43 +264,43 @@ class Documents:
     def _locked(self, path: str) -> contextlib.AbstractContextManager[None]:
         return locked(self._lock_folder(path), self._lock_seconds)
 
-    def _scan(self) -> Iterator[Stat | Document]:
-        """Files of the tiers, and what stands for those that cannot be reached."""
+    def _scan(self) -> Iterator[tuple[str, os.stat_result | Document]]:
+        """Files of the tiers by path, and what stands for those that cannot be reached."""
         root = os.path.realpath(self.root)
         queue = [("", 0)]
         while queue:
             folder, depth = queue.pop()
-            try:
-                with os.scandir(os.path.join(root, folder)) as found:
-                    entries = sorted(found, key=attrgetter("name"))
-            except FileNotFoundError:
-                continue
-            except OSError as error:
-                failure = translated(error, printable(folder or root), "read")
-                if not folder:
-                    raise failure from error
-                yield unreadable_document(folder, str(failure), failure.hint)
-                continue
-            folders: list[tuple[str, int]] = []
-            # Which tier a document belongs to is a matter of its folder: asked once, and not for every file.
-            prefix, holds = f"{folder}/" if folder else "", tier_of(f"{folder}/x.md") is not None
-            for entry in entries:
-                name = entry.name
-                path = prefix + name
-                if name.startswith(".") or not self._belongs(path, entry, root):
+            with contextlib.ExitStack() as stack:
+                try:
+                    # Relative to its open folder, a file is found without a walk through its whole path.
+                    opened = os.open(os.path.join(root, folder), os.O_RDONLY | os.O_DIRECTORY)
+                    stack.callback(os.close, opened)
+                    with os.scandir(opened) as found:
+                        entries = sorted(found, key=attrgetter("name"))
+                except FileNotFoundError:
                     continue
-                if entry.is_dir():
-                    folders.append((path, depth + 1))
-                elif holds and name[-3:].lower() == ".md" and not document_of(path):
-                    yield _stat_of(path, entry)
+                except OSError as error:
+                    failure = translated(error, printable(folder or root), "read")
+                    if not folder:
+                        raise failure from error
+                    yield folder, unreadable_document(folder, str(failure), failure.hint)
+                    continue
+                folders: list[tuple[str, int]] = []
+                # Which tier a document belongs to is a matter of its folder: asked once, and not for every file.
+                prefix, holds = f"{folder}/" if folder else "", tier_of(f"{folder}/x.md") is not None
+                for entry in entries:
+                    name = entry.name
+                    path = prefix + name
+                    if name.startswith(".") or name == ARCHIVE or (entry.is_symlink() and not self._inside(path, root)):
+                        continue
+                    if entry.is_dir():
+                        folders.append((path, depth + 1))
+                    elif holds and name[-3:].lower() == ".md" and not document_of(path):
+                        yield path, _stat_of(path, entry)
             queue += [one for one in reversed(folders) if one[1] <= _MOST_DEPTH]
 
-    def _belongs(self, path: str, entry: os.DirEntry[str], root: str) -> bool:
-        """Whether to go on with an entry: no archive, and no link but to what is in the root and not met anyway."""
-        if entry.name == ARCHIVE:
-            return False
-        if not entry.is_symlink():
-            return True
+    def _inside(self, path: str, root: str) -> bool:
+        """Whether to go on with a link: to what is in the root, and is not met anyway."""
         real = os.path.realpath(os.path.join(root, path))
         inside = os.path.relpath(real, root)
         if inside == "." or inside.startswith(".."):
@@ -387,17 +397,16 @@ def folder_of(tier: str, workspace: str = "") -> str:
     return folder
 
 
-def _stat_of(path: str, entry: os.DirEntry[str]) -> Stat | Document:
+def _stat_of(path: str, entry: os.DirEntry[str]) -> os.stat_result | Document:
     try:
         if not path.isascii():
             path.encode("utf-8")
-        status = entry.stat()
+        return entry.stat()
     except UnicodeEncodeError:
         return unreadable_document(printable(path), "the name of the file is not UTF-8", "rename it")
     except OSError as error:
         failure = translated(error, printable(path), "read")
         return unreadable_document(path, str(failure), failure.hint)
-    return Stat(path, status.st_size, status.st_mtime_ns, status.st_ino, status.st_ctime_ns)
 
 
 def _receipt(path: str, content: bytes) -> Receipt:
