@@ -9,12 +9,13 @@ numpy is imported on first use of a table, not with this module.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import as_file, files
 from typing import TYPE_CHECKING, Any
+
+from clew.core.text.lazy import lazy_pattern
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,11 +30,11 @@ TABLE_FILES = ("vectors.npy", "scales.npy", "scores.npy", "means.npy", "pieces.t
 """The files of a table beside table.json; table.json holds their digest."""
 
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-_WORD = re.compile(f"[a-z\u00df-\u024f0-9]+|[{_HAN}]+")
-_LETTERS_OR_DIGITS = re.compile("[0-9]+|[^0-9]+")
-_HAN_CHARACTER = re.compile(f"[{_HAN}]")
-_LATIN_WORD = re.compile("[A-Za-z\u00c0-\u024f]+")
-_CASE_CHANGE = re.compile("(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_WORD = lazy_pattern(f"[a-z\u00df-\u024f0-9]+|[{_HAN}]+")
+_LETTERS_OR_DIGITS = lazy_pattern("[0-9]+|[^0-9]+")
+_HAN_CHARACTER = lazy_pattern(f"[{_HAN}]")
+_LATIN_WORD = lazy_pattern("[A-Za-z\u00c0-\u024f]+")
+_CASE_CHANGE = lazy_pattern("(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 _UNKNOWN_COST = 12.0
 _LONGEST_CACHED = 24

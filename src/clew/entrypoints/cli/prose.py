@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
+
+from clew.core.text.lazy import lazy_pattern
 
 _WIDE = "\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6"
 _OPENS = "（「『【《“‘"
 _CLOSES = "、。，．：；？！）」』】》”’"
-_PIECE = re.compile(
+_PIECE = lazy_pattern(
     rf"\n| +|[{_OPENS}]*(?:(?![{_OPENS}])[{_WIDE}][{_CLOSES},.:;?!)\]]*|[^\n {_WIDE}{_OPENS}]+[{_CLOSES}]*)|[{_OPENS}]+"
 )
 """What is never torn: a line break, blanks, a wide character or a word, each with the marks that open and close it."""
-_ITEM = re.compile(r" *(?:[-*+>]|\d+[.)]) +")
+_ITEM = lazy_pattern(r" *(?:[-*+>]|\d+[.)]) +")
 
 
 def width(text: str) -> int:
