@@ -13,6 +13,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import termios
 import threading
 import zlib
 from contextlib import closing
@@ -269,6 +270,7 @@ def plant_little(data: Path) -> Path:
     with ExchangeStore(data / "history.db") as store:
         store.add("w", "t", question=SECRET, answer="yes", mode="rich", at="2026-03-01T09:00:00Z")
     row = {"time": "2026-03-01T09:00:00.000Z", "kind": "miss", "query": SECRET}
+    write(data, {".clew-write.tmp": "half"})
     write(data, {"audit/2026-03.jsonl": json.dumps({"clew_audit": 1}) + "\n" + json.dumps(row) + "\n"})
     return data
 
@@ -361,6 +363,11 @@ def test_a_sync_or_merge_that_is_unfinished_refuses_the_purge(home: Path, harbou
     before = left_in(data)
     done = purged(harbour)
     assert done.status != 0 and "merge is under way" in done.err and left_in(data) == before
+    (data / "memory/.git/MERGE_HEAD").unlink()
+    git(data / "memory", "stash", "-q")
+    before = left_in(data)
+    done = purged(harbour)
+    assert done.status == 2 and "stash" in done.err and left_in(data) == before
 
 
 def test_who_reads_the_history_meanwhile_is_told_and_nothing_is_called_gone(home: Path, harbour: Path) -> None:
@@ -385,6 +392,48 @@ def test_what_an_editor_or_another_name_keeps_is_named(home: Path, harbour: Path
     assert str(home / ".claude") in done.err and str(home / ".bash_history") in done.err
     listed = clew("purge", "--secret", cwd=harbour, stdin="elsewhere-else")
     assert "nothing found" in listed.out
+
+
+def test_an_index_that_keeps_only_words_is_dropped_too(home: Path, harbour: Path) -> None:
+    write(harbour, {"src/word.py": f"# the word is {SECRET}\nword = 1\n"})
+    assert clew("context", "where is the retry?", "--json", cwd=harbour).status == 0
+    index = next((home / "clew/index/code").glob("*.db"))
+    assert b"Violet&77" not in index.read_bytes()
+    done = purged(harbour, "--json")
+    assert done.status == 0 and index.name in {Path(row["path"]).name for row in done.json["found"]}
+    assert not index.exists() and SECRET in (harbour / "src/word.py").read_text()
+
+
+def test_on_a_terminal_it_asks_shows_nothing_of_the_secret_and_removes_it(home: Path, harbour: Path) -> None:
+    import pty  # noqa: PLC0415 - not on every system
+
+    data = plant_little(home / "clew")
+    child, terminal = pty.fork()
+    if not child:
+        os.chdir(harbour)
+        os.execvpe(ARGV[0], [*ARGV, "purge", "--secret"], environ({}))
+    shown = b""
+
+    def until(words: bytes) -> None:
+        nonlocal shown
+        while words not in shown:
+            shown += os.read(terminal, 4096)
+
+    until(b"Secret")
+    before = left_in(data)
+    # Nothing is typed before the terminal is told not to show it.
+    while termios.tcgetattr(terminal)[3] & termios.ECHO:
+        assert os.waitpid(child, os.WNOHANG) == (0, 0)
+    os.write(terminal, SECRET.encode() + b"\n")
+    until(b"[y/N]")
+    assert left_in(data) == before and f"{NOTE}:1".encode() in shown
+    os.write(terminal, b"y\n")
+    with contextlib.suppress(OSError):
+        while part := os.read(terminal, 4096):
+            shown += part
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    os.close(terminal)
+    assert b"Violet" not in shown and b"0 left" in shown and left_in(data) == {}
 
 
 def test_folders_that_hold_more_than_what_is_clews_are_left_alone(home: Path, harbour: Path) -> None:

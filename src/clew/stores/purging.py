@@ -153,7 +153,7 @@ def _in_bytes(path: Path, traces: Traces, *, folded: bool) -> tuple[int, tuple[i
             return 0, ()
         if size > _PIECE:
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as whole:
-                spans = traces.spans(whole, folded=folded)  # type: ignore[arg-type]
+                spans = traces.spans(whole, folded=folded)
                 return len(spans), ()
         content = file.read()
     spans = traces.spans(content, folded=folded)
@@ -169,16 +169,25 @@ def _in_bytes(path: Path, traces: Traces, *, folded: bool) -> tuple[int, tuple[i
 def _in_rows(path: Path, traces: Traces, *, derived: bool) -> int:
     """Rows with traces: a long value lies in several pages, where bytes do not show it; an index holds words only."""
     try:
-        with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
-            db.text_factory = bytes
-            count = sum(
-                bool(traces.spans(b"\0".join(part for part in row if isinstance(part, bytes)), folded=derived))
-                for table in _tables(db)
-                for row in db.execute(f'select * from "{table}"')
-            )
-            return count or int(derived and _knows_words(db, traces.words))
+        return _in_rows_by(path, "mode=ro", traces, derived=derived)
+    except sqlite3.OperationalError:
+        # Where nothing may be written beside it, its log cannot be opened: the file alone can.
+        with contextlib.suppress(sqlite3.DatabaseError):
+            return _in_rows_by(path, "immutable=1", traces, derived=derived)
     except sqlite3.DatabaseError:
-        return 0  # its bytes were looked at
+        pass
+    return 0  # its bytes were looked at
+
+
+def _in_rows_by(path: Path, way: str, traces: Traces, *, derived: bool) -> int:
+    with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?{way}", uri=True)) as db:
+        db.text_factory = bytes
+        count = sum(
+            bool(traces.spans(b"\0".join(part for part in row if isinstance(part, bytes)), folded=derived))
+            for table in _tables(db)
+            for row in db.execute(f'select * from "{table}"')
+        )
+        return count or int(derived and _knows_words(db, traces.words))
 
 
 def _tables(db: sqlite3.Connection) -> list[str]:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import base64
 import re
+import string
 import unicodedata
 from collections.abc import Iterator
+from mmap import mmap
 from typing import Final
 
 LEAST: Final = 5
@@ -31,24 +33,43 @@ _LONG: Final = 200
 _JOINT: Final = rb"(?:(?:\\r)?\\n|\r?\n[ \t]{0,20})?"
 _CUT: Final = (b"\xe2\x80\xa6", b"\\u2026")
 """How a text that was shortened ends."""
-_LEAST_CUT: Final = 6
+_LEAST_CUT, _MOST_CUT = 6, 400
+"""Bytes of a secret that was cut short: fewer tell nothing of it, and more are kept nowhere."""
+_SIGNS: Final = frozenset(string.ascii_letters.encode() + string.digits.encode() + b"+/_-")
+Content = bytes | mmap
+"""What is searched: the bytes of a file, or a map of it."""
 
 
 class Traces:
     """Where one thing that is looked for stands in bytes. Values are safe to use from several threads."""
 
-    def __init__(self, patterns: tuple[bytes, ...], plain: bytes = b"", words: str = "") -> None:
-        """Use `traces_of` or `marks_of`. `plain` is what may also stand cut short, `words` what an index may hold."""
+    def __init__(
+        self,
+        patterns: tuple[bytes, ...],
+        plain: bytes = b"",
+        words: str = "",
+        opened: frozenset[bytes] = frozenset(),
+        written: frozenset[bytes] = frozenset(),
+    ) -> None:
+        """Use `traces_of` or `marks_of`. `plain` is what may also stand cut short, `words` what an index may hold.
+
+        A match of the patterns `opened` takes the sign of Base64 before it along. Those of `written` know capitals.
+        """
+        self._opened = opened
         self._exact = tuple(re.compile(pattern) for pattern in patterns)
-        self._folded = tuple(re.compile(pattern, re.IGNORECASE) for pattern in patterns)
+        # What is encoded has its case; only what is written out stands in an index in another one.
+        self._folded = tuple(re.compile(pattern, re.IGNORECASE) for pattern in patterns if pattern in written)
+        self._folded += tuple(pattern for pattern in self._exact if pattern.pattern not in written)
         self._plain = plain
         self.words = words
 
-    def spans(self, content: bytes | memoryview, *, folded: bool = False) -> list[tuple[int, int]]:
+    def spans(self, content: Content, *, folded: bool = False) -> list[tuple[int, int]]:
         """Start and end of each trace, in bytes and in order, none over another; `folded` takes any case."""
         found = sorted({
-            match.span() for pattern in (self._folded if folded else self._exact) for match in pattern.finditer(content)
-        } | set(self._cut_short(bytes(content) if self._plain and len(content) <= 1 << 20 else b"")))  # fmt: skip
+            (self._start(match.start(), content, pattern.pattern), match.end())
+            for pattern in (self._folded if folded else self._exact)
+            for match in pattern.finditer(content)
+        } | set(self._cut_short(content)))  # fmt: skip
         merged: list[tuple[int, int]] = []
         for start, end in found:
             if merged and start < merged[-1][1]:
@@ -81,14 +102,18 @@ class Traces:
         told, wanted = _bare(name), _bare(self.words)
         return len(wanted) >= LEAST and wanted in told
 
-    def _cut_short(self, content: bytes) -> Iterator[tuple[int, int]]:
+    def _start(self, at: int, content: Content, pattern: bytes) -> int:
+        return at - (pattern in self._opened and at > 0 and content[at - 1] in _SIGNS)
+
+    def _cut_short(self, content: Content) -> Iterator[tuple[int, int]]:
         if len(self._plain) <= _LEAST_CUT:
             return
         for sign in _CUT:
             at = content.find(sign)
             while at >= 0:
-                for length in range(min(len(self._plain) - 1, at), _LEAST_CUT - 1, -1):
-                    if content.endswith(self._plain[:length], 0, at):
+                before = content[max(0, at - _MOST_CUT) : at]
+                for length in range(min(len(self._plain) - 1, len(before)), _LEAST_CUT - 1, -1):
+                    if before.endswith(self._plain[:length]):
                         yield at - length, at
                         break
                 at = content.find(sign, at + 1)
@@ -98,13 +123,17 @@ def traces_of(secret: str) -> Traces:
     """The traces of a secret of LEAST to MOST characters, blanks around it left out; also in other normal forms."""
     said = secret.strip()
     patterns: list[bytes] = []
+    opened, written = set[bytes](), set[bytes]()
     for form in dict.fromkeys((said, *(unicodedata.normalize(name, said) for name in ("NFC", "NFD")))):
+        written.add(_written(form))
         patterns.append(_written(form))
         raw = form.encode("utf-8", "surrogatepass")
-        patterns += [_base64(raw, offset) for offset in range(3)]
+        coded = [_base64(raw, offset) for offset in range(3)]
+        opened.update(coded[1:])
+        patterns += coded
         patterns.append(rb"(?:\\{0,2}x|[: ])?".join(_hex(byte) for byte in raw))
         patterns += [re.escape(form.encode(name, "surrogatepass")) for name in ("utf-16-le", "utf-16-be")]
-    return Traces(tuple(patterns), said.encode("utf-8", "surrogatepass"), said)
+    return Traces(tuple(patterns), said.encode("utf-8", "surrogatepass"), said, frozenset(opened), frozenset(written))
 
 
 def marks_of(digits: str) -> Traces:
@@ -177,6 +206,4 @@ def _base64(raw: bytes, offset: int) -> bytes:
     signs = coded[-(-8 * offset // 6) : 8 * (offset + len(raw)) // 6]
     forms = {ord("+"): rb"(?:\+|-|%2[bB])", ord("/"): rb"(?:/|_|%2[fF])"}
     inner = _JOINT.join(forms.get(sign, bytes((sign,))) for sign in signs)
-    return (
-        rb"[A-Za-z0-9+/_-]?" * bool(8 * offset % 6) + inner + rb"[A-Za-z0-9+/_-]?" * bool(8 * (offset + len(raw)) % 6)
-    )
+    return inner + rb"[A-Za-z0-9+/_-]?" * bool(8 * (offset + len(raw)) % 6)

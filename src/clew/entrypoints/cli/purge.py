@@ -77,7 +77,7 @@ def purge(
     app = App.here()
     apply_color(app)
     engine = Purge(app.home, MemoryGit(app.home.data / "memory", app.environ), app.environ)
-    asking = _Asking(app, as_json, dry_run, yes)
+    asking = _Asking(app, engine, as_json, dry_run, yes)
     left = 0
     if digits is not None:
         _tell(app, engine.find_marks(digits), as_json, str)
@@ -102,18 +102,15 @@ def purge(
 class _Asking:
     """Lists first, asks, then removes."""
 
-    def __init__(self, app: App, as_json: bool, dry_run: bool, yes: bool) -> None:
-        self._app, self._as_json, self._yes = app, as_json, yes
+    def __init__(self, app: App, engine: Purge, as_json: bool, dry_run: bool, yes: bool) -> None:
+        self._app, self._engine, self._as_json, self._yes = app, engine, as_json, yes
         self._lists = dry_run or not (yes or _has_terminal())
 
     def run(self, find: Callable[[], Report], remove: Callable[[], Report], mask: Mask, what: str) -> Report:
         """The report of what was done, or of what would be."""
         app, language = self._app, self._app.language
         if self._lists or not self._yes:
-            with bar(language, say("purge.looking", language)) as tick:
-                if tick is not None:
-                    tick(0, 0)
-                report = find()
+            report = self._watched(find)
             if self._lists or not report.found:
                 _tell(app, report, self._as_json, mask)
                 if self._lists and report.found and not self._as_json:
@@ -122,7 +119,7 @@ class _Asking:
             for one in report.found:
                 aside(_row(one, mask, language))
             click.confirm(say("purge.confirm", language, len(report.found)), abort=True, err=True)
-        report = remove()
+        report = self._watched(remove)
         if report.found:
             counts = {"places": len(report.found), "traces": report.count, "left": len(report.left)}
             kinds = sorted({one.kind for one in report.found})
@@ -130,6 +127,13 @@ class _Asking:
             app.audit.write("purge", reason=said, refs=kinds, numbers=counts)
         _tell(app, report, self._as_json, mask)
         return report
+
+    def _watched(self, work: Callable[[], Report]) -> Report:
+        """Do something that looks through all files, and say so on a terminal."""
+        with bar(self._app.language, say("purge.looking", self._app.language)) as tick:
+            if tick is not None:
+                self._engine.told = lambda _: tick(0, 0)
+            return work()
 
 
 def _has_terminal() -> bool:
