@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from clew.services.context import Place, Wish
     from clew.services.hinting import Hinter
     from clew.services.memory import Memory
+    from clew.services.memory_source import MemorySource
     from clew.stores.audit import Audit
     from clew.stores.exchanges import ExchangeStore
 
@@ -111,7 +112,21 @@ class App:
         workspace = self.workspace
         index = index_path(self.home, workspace.id, workspace.root)
         searches = searches_path(index) if self.loaded.settings.cache else None
-        return Place(workspace, self.git, self.cwd, self.environ, index, watcher_path(self.home, index), searches)
+        watcher = watcher_path(self.home, index)
+        memory = None if self.loaded.settings.memory_scope == "none" else self._memory_source()
+        return Place(workspace, self.git, self.cwd, self.environ, index, watcher, searches, memory=memory)
+
+    def _memory_source(self) -> MemorySource | None:
+        """What is remembered, for questions; None where nothing is."""
+        if not (self.home.data / "memory").is_dir():
+            return None
+        from clew.services.memory_source import MemorySource  # heavy, as above
+
+        return MemorySource(
+            hints=lambda question: self.hinter().hints(question).recalled.hints,
+            search=lambda question: self.memory().recall(question).hits,
+            weight=self.loaded.settings.weights.get("memory", 70),
+        )
 
     def exchanges(self) -> ExchangeStore:
         """The history of exchanges. Notes which workspace this folder is, for a day without git. Raises StoreError."""
@@ -159,6 +174,7 @@ class App:
             clock=lambda: datetime.now().astimezone(),
             branch=self._branch(),
             session=session,
+            prepare=lambda: self.hinter().prepare(),
         )
 
     def hinter(self) -> Hinter:

@@ -132,6 +132,12 @@ def _without_model(gathered: Gathered, answer: Answer) -> Iterator[str]:
         answer.text = clean(tree[0].fragment.text) + "\n"
         yield answer.text
         return
+    if remembered := _remembered(gathered):
+        answer.refs = tuple(piece.fragment.ref for piece in _context(gathered) if piece.fragment.source == "memory")
+        answer.text = remembered
+        yield remembered
+        if gathered.decision.code == "memory":
+            return
     given = [piece.fragment for piece in _context(gathered) if piece.fragment.explicit and piece.form != "line"]
     cited = quote(given, query_terms(gathered.question).words)
     searched = gathered.decision.mode is not Mode.MINIMAL and gathered.found
@@ -139,10 +145,28 @@ def _without_model(gathered: Gathered, answer: Answer) -> Iterator[str]:
         quoted = {one.path for one in cited}
         found = cite(related, read_lines(gathered.freshened.tree), related.query.words)
         cited += [one for one in found if one.path not in quoted]
-    answer.refs = tuple(one.ref for one in cited)
+    answer.refs = (*answer.refs, *(one.ref for one in cited))
     for piece in render(cited):
         answer.text += piece
         yield piece
+
+
+def _remembered(gathered: Gathered) -> str:
+    """What memory gave: passages under their references, hints a line each, and an empty line before passages of files
+    that follow."""
+    pieces = [piece for piece in _context(gathered) if piece.fragment.source == "memory"]
+    texts = [
+        f"{piece.fragment.line}\n"
+        if piece.form == "line"
+        else f"{piece.fragment.ref}  ({piece.fragment.note})\n" + _indented(piece.fragment.text)
+        for piece in pieces
+    ]
+    ends = "" if gathered.decision.code == "memory" or not texts else "\n"
+    return "".join(texts) + ends
+
+
+def _indented(text: str) -> str:
+    return "".join(f"  {line}\n" for line in clean(text).split("\n"))
 
 
 def _present_changes(gathered: Gathered) -> dict[str, str]:

@@ -36,6 +36,7 @@ from clew.core.context.mode import (
     asked_for,
     decide,
     explain,
+    from_memory,
     going_on,
     in_place,
     last_commits,
@@ -48,6 +49,7 @@ from clew.core.text.printable import printable
 from clew.core.text.redact import is_secret_path
 from clew.errors import StoreError
 from clew.services.code_index import Freshened, Progress, freshen
+from clew.services.memory_source import MemorySource, asks_for_memory
 from clew.services.passages import known_of, read_lines, related_fragments, withheld
 from clew.services.relevance import Related
 from clew.services.searches import Outcome, Searches
@@ -99,6 +101,8 @@ class Place:
     """Where outcomes of searches are kept; None keeps none."""
     now: Callable[[], float] = time.time
     """Seconds since the epoch, to tell files that changed a moment ago."""
+    memory: MemorySource | None = None
+    """What is remembered of this workspace and of the user; None where nothing is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +221,7 @@ def gather_from(
     follows = bool(exchanges) and decision.code in ("exchange", "said", "rich.followup")
     if wish.mode is not None:
         decision = asked_for(wish.mode, decision.scores)
+    remembered, decision = _remembered(wish, place, decision)
     reason = explain(decision.code, decision.detail, wish.language)
     if follows:
         earlier = joined([one.question for one in sorted(exchanges, key=lambda one: one.id)])
@@ -236,6 +241,7 @@ def gather_from(
     if decision.mode is not Mode.MINIMAL:
         fragments += _git_state(wish, place, decision)
         fragments += exchange_fragments(exchanges, wish.weights.get("exchange", 50))
+        fragments += remembered
         fragments += _anchor_files(wish, searches, related)
         fragments += _side(wish, place, searches, clock, side_asked)
     # Who asks what commits hold, and names nothing else, is not helped by passages that merely sound like it.
@@ -249,6 +255,7 @@ def gather_from(
             most=max(20, min(wish.max_tokens // 200, 400)),
             redacts=wish.redacts,
         )
+    found = found or any(fragment.text for fragment in remembered)
     # A map of the tree answers who asks for one, whatever passages are like the question.
     found = found or any(fragment.source == "tree" for fragment in fragments if "tree" in side_asked)
     snapshot = _assembled(wish, fragments, decision, side_asked, found=found, reason=reason)
@@ -270,6 +277,21 @@ def _git_state(wish: Wish, place: Place, decision: Decision) -> list[Fragment]:
     wants_commits = last_commits(wish.question) if decision.code == "rich.commits" else 0
     state = GitState(place.git, weight=weight, wants_diff=decision.code == "rich.diff", wants_commits=wants_commits)
     return list(state.collect(wish.question))
+
+
+def _remembered(wish: Wish, place: Place, decision: Decision) -> tuple[list[Fragment], Decision]:
+    """Hints and passages of memory, and the decision: who asks for what was noted, and finds it, needs it read."""
+    asks = asks_for_memory(wish.question)
+    if place.memory is None or (decision.mode is Mode.MINIMAL and not asks):
+        return [], decision
+    try:
+        fragments = list(place.memory.collect(wish.question))
+    except StoreError:
+        # A memory that cannot be read must not stop a question about files; `clew recall` says what is wrong.
+        return [], decision
+    if asks and wish.mode is None and any(fragment.text for fragment in fragments):
+        decision = from_memory(decision.scores)
+    return fragments, decision
 
 
 def _asking(wish: Wish, place: Place, attached: Attached) -> Asking:

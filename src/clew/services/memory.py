@@ -102,8 +102,10 @@ class Memory:
     """The branch at hand; notes of other branches stay out of answers."""
     session: str = ""
     notices: list[str] = field(default_factory=list[str])
+    prepare: Callable[[], object] | None = None
+    """Makes hints know what was written."""
     wrote: bool = False
-    """Whether something was written since this was opened: hints are prepared from it before it is left."""
+    """Whether something was written since this was opened or closed."""
     progress: Callable[[int, int], None] | None = None
     """Told of documents that were indexed and of how many there are to index; what it raises ends that work."""
 
@@ -293,8 +295,13 @@ class Memory:
             return index.counts()
 
     def close(self) -> None:
-        """Commit what waits for its commit."""
+        """Commit what waits for its commit, and prepare hints from what was written."""
         self.git.close()
+        if self.wrote and self.prepare is not None:
+            # What cannot be kept in the cache is prepared when it is needed.
+            with contextlib.suppress(ClewError):
+                self.prepare()
+        self.wrote = False
         self.notices.extend(self.git.notices)
         self.git.notices.clear()
 

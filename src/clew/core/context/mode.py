@@ -88,6 +88,7 @@ REASONS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "lean.machine": ('asks about this machine ("{}")', "询问本机环境（“{}”）"),
         "lean.pinned": ('asks for the names of pinned files ("{}")', "询问固定文件的名字（“{}”）"),
         "lean.runner": ('asks which tools this project runs with ("{}")', "询问项目所用的工具（“{}”）"),
+        "memory": ("asks for what was noted", "询问记下的内容"),
         "rich.followup": ('reads like a follow-up ("{}")', "像是接着上文说的（“{}”）"),
         "rich.error": ('reads like an error seen here ("{}")', "像是这里出现的错误（“{}”）"),
         "rich.named": ('names what looks like a part of this project ("{}")', "提到的像是本项目的一部分（“{}”）"),
@@ -319,6 +320,11 @@ def going_on(decision: Decision) -> Decision:
     if decision.code not in _OPEN:
         return decision
     return _decision(Mode.RICH, "exchange", "", decision.scores)
+
+
+def from_memory(scores: Mapping[Mode, float]) -> Decision:
+    """The mode for a question that asks for what was noted, where memory holds it."""
+    return _decision(Mode.RICH, "memory", "", scores)
 
 
 def asked_for(mode: Mode, scores: Mapping[Mode, float]) -> Decision:

@@ -17,7 +17,7 @@ from clew.core.text.printable import printable
 from clew.entrypoints.cli.style import aside
 from clew.entrypoints.cli.texts import say
 from clew.entrypoints.cli.wording import translated
-from clew.errors import ClewError, StoreError, UsageError
+from clew.errors import ClewError, UsageError
 
 if TYPE_CHECKING:
     from clew.services.memory import Memory, Saved
@@ -48,10 +48,6 @@ def memory_of(app: App) -> Iterator[Memory]:
         yield memory
     finally:
         memory.close()
-        if memory.wrote:
-            # What cannot be kept in the cache is prepared when it is needed.
-            with contextlib.suppress(StoreError):
-                app.hinter().prepare()
         for notice in memory.notices:
             aside(say("note", app.language) + translated(notice, app.language))
 

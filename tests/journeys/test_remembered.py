@@ -1,0 +1,69 @@
+"""Memory in the context of a question, through the real command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.command import clew, commit, write
+from tests.scripted_server import serving
+
+RETRY = 'def retry(n):\n    """Retry a call n times."""\n    for i in range(n): pass\n'
+LIMIT = "We retry three times, never more: the gateway bans us after four."
+
+
+@pytest.fixture
+def yard(home: Path, tmp_path: Path) -> Path:
+    """A project with a decision about it."""
+    root = write(tmp_path / "yard", {"retry.py": RETRY})
+    commit(root)
+    words = ("--name", "Retry limit", "--type", "decision", "--when", "how often do we retry a call?")
+    clew("note", LIMIT, *words, cwd=root)
+    return root
+
+
+def kept(root: Path, *words: str) -> list[dict[str, object]]:
+    """What memory gave to a context."""
+    report = json.loads(clew("context", "--json", *words, cwd=root).out)["report"]
+    return [one for one in report["kept"] if one["source"] == "memory"]
+
+
+@pytest.mark.requirement("R-08", "P-02", "W-14")
+def test_a_note_that_fits_is_hinted_to_the_model_as_a_fact_with_its_reference(yard: Path) -> None:
+    with serving() as server:
+        env = {"OPENAI_BASE_URL": f"{server.url}/v1", "OPENAI_API_KEY": "sk-test", "CLEW_MODEL": "openai:gpt-5-mini"}
+        assert clew("ask", "how often do we retry a call?", cwd=yard, env=env).status == 0
+        sent = json.dumps(server.posts()[0].json, ensure_ascii=False)
+    assert "Retry limit — We retry three times" in sent and "clew://memory/mem_" in sent
+    (line,) = kept(yard, "how often do we retry a call?")
+    assert (line["form"], line["anchor"]) == ("line", True)
+    opened = clew("open", str(line["ref"]), cwd=yard)
+    assert LIMIT in opened.out
+
+
+@pytest.mark.requirement("W-06", "P-02")
+@pytest.mark.parametrize("question", ["what did we decide about retries?", "我们之前关于重试次数是怎么决定的？"])
+def test_who_asks_what_was_decided_gets_the_note_itself(yard: Path, question: str) -> None:
+    asked = clew("ask", "--new", question, cwd=yard)
+    assert asked.out.startswith("clew://memory/mem_") and LIMIT in asked.out
+    assert [one["form"] for one in kept(yard, question)] == ["body"]
+
+
+@pytest.mark.requirement("P-06")
+def test_a_question_that_needs_no_project_gets_no_hint(yard: Path) -> None:
+    assert kept(yard, "what is the capital of France?") == []
+
+
+@pytest.mark.requirement("P-10")
+def test_a_project_can_keep_notes_out_of_its_questions(yard: Path) -> None:
+    (yard / ".clew.yaml").write_text("memory_scope: none\n", encoding="utf-8")
+    assert kept(yard, "what did we decide about retries?") == []
+
+
+@pytest.mark.requirement("W-01")
+def test_a_note_that_does_not_hold_any_more_stays_out(yard: Path, home: Path) -> None:
+    (path,) = home.rglob("retry-limit.md")
+    path.write_text(path.read_text(encoding="utf-8").replace("status: active", "status: deprecated"), encoding="utf-8")
+    assert kept(yard, "what did we decide about retries?") == []
+    assert kept(yard, "how often do we retry a call?") == []
