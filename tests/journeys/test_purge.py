@@ -473,14 +473,20 @@ def waits_for(path: Path) -> bool:
 # ---------------------------------------------------------------------- the remote
 
 
-@pytest.mark.requirement("W-17")
-def test_a_remote_keeps_the_secret_until_it_is_replaced_and_no_sync_brings_it_back(home: Path, harbour: Path) -> None:
+def with_remote(home: Path) -> tuple[Path, Path, Path]:
+    """Clew's folder, the memory in it and its remote, which has the same history."""
     data = plant_little(home / "clew")
     memory, remote = data / "memory", home / "remote.git"
     git(home, "init", "-q", "--bare", "-b", "main", str(remote))
     git(memory, "remote", "add", "origin", str(remote))
     git(memory, "push", "-q", "origin", "main")
     git(memory, "fetch", "-q", "origin")
+    return data, memory, remote
+
+
+@pytest.mark.requirement("W-17")
+def test_a_remote_keeps_the_secret_until_it_is_replaced_and_no_sync_brings_it_back(home: Path, harbour: Path) -> None:
+    data, memory, remote = with_remote(home)
     done = purged(harbour)
     assert done.status == 0 and left_in(data) == {}
     assert str(remote) in done.err and "--push-rewritten" in done.err
@@ -495,12 +501,7 @@ def test_a_remote_keeps_the_secret_until_it_is_replaced_and_no_sync_brings_it_ba
 
 
 def test_what_others_pushed_is_not_lost_by_force(home: Path, harbour: Path) -> None:
-    data = plant_little(home / "clew")
-    memory, remote = data / "memory", home / "remote.git"
-    git(home, "init", "-q", "--bare", "-b", "main", str(remote))
-    git(memory, "remote", "add", "origin", str(remote))
-    git(memory, "push", "-q", "origin", "main")
-    git(memory, "fetch", "-q", "origin")
+    data, memory, remote = with_remote(home)
     other = home / "other"
     git(home, "clone", "-q", str(remote), str(other))
     write(other, {"user/new.md": "from another\n"})
@@ -511,6 +512,17 @@ def test_what_others_pushed_is_not_lost_by_force(home: Path, harbour: Path) -> N
     assert purged(harbour).status == 0
     done = clew("purge", "--push-rewritten", "--yes", cwd=harbour)
     assert done.status != 0 and "others have pushed" in done.err and git(remote, "rev-parse", "main") == tip
+    # As the hints say: fetch, purge again, merge what is clean now, push.
+    git(memory, "fetch", "-q", "origin")
+    assert left_in(data) != {}
+    assert purged(harbour).status == 0 and left_in(data) == {}
+    done = clew("purge", "--push-rewritten", "--yes", cwd=harbour)
+    assert done.status == 2 and "merge origin/main" in done.err
+    git(memory, "commit", "-q", "-a", "-m", "By hand")
+    git(memory, "merge", "-q", "origin/main", "-m", "Merge")
+    assert clew("purge", "--push-rewritten", "--yes", cwd=harbour).status == 0
+    assert git(remote, "show", "main:user/new.md") == "from another"
+    assert "Violet" not in git(remote, "log", "-p", "main")
 
 
 # ---------------------------------------------------------------------- by source

@@ -289,10 +289,15 @@ class HistoryRewrite:
     def _note_remote(self, refs: Mapping[str, str], moved: Mapping[str, str]) -> None:
         """Remember what the remote had before the refs move, so that a push may replace just that."""
         prefix = f"refs/remotes/{REMOTE}/"
-        stale = {ref.removeprefix(prefix): refs[ref] for ref in moved if ref.startswith(prefix)}
-        if stale:
-            # A remote that was not pushed to since the last rewrite still has what it had then.
-            write_marker(self._repository, stale | read_marker(self._repository))
+        stale = read_marker(self._repository)
+        for ref in moved:
+            branch = ref.removeprefix(prefix)
+            if branch == ref:
+                continue
+            # Where nothing was fetched since the last rewrite, the remote still has what it had before that.
+            had, now = stale.get(branch, ("", ""))
+            stale[branch] = (had if now == refs[ref] else refs[ref]), moved[ref]
+        write_marker(self._repository, stale)
 
 
 class _Blobs:
@@ -317,18 +322,18 @@ class _Blobs:
         return self._content[ident]
 
 
-def read_marker(repository: MemoryRepository) -> dict[str, str]:
-    """What the remote had before the history was rewritten, commit by branch; empty where nothing is open."""
+def read_marker(repository: MemoryRepository) -> dict[str, tuple[str, str]]:
+    """By branch, what the remote has, and what that became here; empty where nothing is open."""
     try:
         found = json.loads((repository.folder / PRIVATE / MARKER).read_bytes())
-        return {str(name): str(ident) for name, ident in found["remote"].items()}
+        return {str(name): (str(had), str(now)) for name, (had, now) in found["remote"].items()}
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return {"": ""}
+        return {"": ("", "")}
 
 
-def write_marker(repository: MemoryRepository, stale: Mapping[str, str]) -> None:
+def write_marker(repository: MemoryRepository, stale: Mapping[str, tuple[str, str]]) -> None:
     """Keep what the remote still has; for nothing, the file goes. Raises StoreError."""
     path = repository.folder / PRIVATE / MARKER
     try:
@@ -357,7 +362,7 @@ def push_rewritten(repository: MemoryRepository, push: Callable[[str, str, str],
     The branches that were replaced. Raises Refused where something of others would be lost.
     """
     stale, done = read_marker(repository), list[str]()
-    for branch, old in sorted(stale.items()):
+    for branch, (old, _) in sorted(stale.items()):
         tracked = repository.resolve(f"refs/remotes/{REMOTE}/{branch}")
         ours = repository.resolve(f"refs/heads/{branch}") or tracked
         if not ours or (tracked and repository.base(ours, tracked) != tracked):
