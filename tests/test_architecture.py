@@ -17,7 +17,7 @@ PACKAGE = ROOT / "src" / "clew"
 
 READS_ENVIRONMENT = {
     "app.py": "the composition root: it reads the environment once and hands it on as a value",
-    "entrypoints/cli/start.py": "it decides, before anything is loaded, whether help is wanted in plain English",
+    "entrypoints/cli/start.py": "it decides, before anything is loaded, on plain English help and on threads of numpy",
 }
 """Modules of src/clew that may touch os.environ, each with its reason."""
 

@@ -9,6 +9,7 @@ import click
 
 from clew.app import App
 from clew.core.text.printable import printable
+from clew.entrypoints.cli.brief import end_after
 from clew.entrypoints.cli.remembering import given_text
 from clew.entrypoints.cli.style import aside, line, pale
 from clew.entrypoints.cli.texts import say
@@ -37,6 +38,8 @@ Examples:
 @click.option("--run", type=click.IntRange(min=0), default=0, help="The number of the run within the session.")
 @click.option("--reject", "rejected", metavar="REF", help="This hint did not help for MESSAGE, nor for one like it.")
 @click.option("--accept", "accepted", metavar="REF", help="Take back what --reject said, for MESSAGE or for all.")
+@click.option("--deadline", type=click.FloatRange(min=0.01, max=3600), metavar="SECONDS",
+              help="Say nothing, with status 0, when it takes longer.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 def recall(
     message: str | None,
@@ -46,6 +49,7 @@ def recall(
     run: int,
     rejected: str | None,
     accepted: str | None,
+    deadline: float | None,
     as_json: bool,
 ) -> None:
     """Show which notes come to mind for a message: at most three, and none where nothing fits.
@@ -53,6 +57,7 @@ def recall(
     The same engine gives hints to agents. MESSAGE comes from standard input with `-` or a pipe. What was weighed and
     why lands in `clew audit`.
     """
+    call_off = end_after(deadline) if deadline else None
     if rejected and accepted:
         raise UsageError("`--reject` and `--accept` contradict each other", hint="give one of them")
     app = App.here()
@@ -68,6 +73,8 @@ def recall(
         _told(as_json, {"rejected": rejected}, say("recall.rejected", app.language, printable(rejected)))
         return
     found = hinter.hints(text, role=role, session=session, run=run)
+    if call_off is not None:
+        call_off()
     if as_json:
         click.echo(json.dumps(_row(found), ensure_ascii=False))
     else:

@@ -39,6 +39,7 @@ RECALL_HELP: dict[str, str] = {
     "The number of the run within the session.": "会话中的轮次编号。",
     "This hint did not help for MESSAGE, nor for one like it.": "此提示对 MESSAGE 及类似消息没有帮助。",
     "Take back what --reject said, for MESSAGE or for all.": "撤销 --reject，针对 MESSAGE 或全部。",
+    "Say nothing, with status 0, when it takes longer.": "耗时超出则不作任何提示，退出状态为 0。",
 }
 
 RECALL_HELP |= {

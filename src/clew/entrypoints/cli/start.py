@@ -10,6 +10,8 @@ import os
 import sys
 
 HELP = ("--help", "-h")
+BRIEF = ("recall",)
+"""Commands that somebody waits for again and again, with every message of theirs."""
 _CONFIG = (".config/clew/config.yaml", "Library/Application Support/clew/config.yaml")
 _LOCALE = ("CLEW_LANG", "LC_ALL", "LC_MESSAGES", "LANG")
 
@@ -25,9 +27,23 @@ def main() -> None:
         text = _help_text()
         if text:
             sys.exit(_printed(text))
+    if words and words[0] in BRIEF:
+        _run_briefly()
     from clew.entrypoints.cli.main import main as run
 
     run()
+
+
+def _run_briefly() -> None:
+    from clew.entrypoints.cli.brief import leave, live_briefly
+
+    live_briefly(os.environ)
+    from clew.entrypoints.cli.main import main as run
+
+    try:
+        run()
+    except SystemExit as stop:
+        leave(stop.code)
 
 
 def _plain_english() -> bool:
