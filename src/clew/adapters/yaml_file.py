@@ -9,18 +9,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import cast
-
-import yaml
+from typing import TYPE_CHECKING, Any, cast
 
 from clew.adapters.regular import read_regular, size_words
+from clew.core.text.lazy import lazy_module
 from clew.core.text.printable import printable
 from clew.errors import ConfigError, OverBudget
 
+if TYPE_CHECKING:
+    import yaml
+else:
+    yaml = lazy_module("yaml")
+
 MOST_BYTES = 256 * 1024
 _MOST_DEPTH = 20
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 _TRUE = frozenset({"true", "yes", "on"})
 _FALSE = frozenset({"false", "no", "off"})
@@ -88,7 +92,7 @@ def read_yaml(path: Path, label: str) -> Table:
 def parse_yaml(text: str, label: str) -> Table:
     """As `read_yaml`, from text."""
     try:
-        events = cast("Iterator[yaml.Event]", yaml.parse(text, Loader=_LOADER))  # pyright: ignore[reportUnknownMemberType]
+        events = cast("Iterator[yaml.Event]", yaml.parse(text, Loader=_loader()))  # pyright: ignore[reportUnknownMemberType]
         return _document(events, label)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
@@ -97,6 +101,11 @@ def parse_yaml(text: str, label: str) -> Table:
     except yaml.YAMLError as error:
         position = getattr(error, "position", 0)
         raise _broken(label, text.count("\n", 0, position) + 1, "a character that YAML does not allow") from error
+
+
+@cache
+def _loader() -> Any:
+    return getattr(yaml, "CSafeLoader", None) or yaml.SafeLoader
 
 
 def _decoded(content: bytes, label: str) -> str:

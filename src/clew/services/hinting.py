@@ -21,7 +21,6 @@ from clew.core.memory.recall import Hint, Note
 from clew.core.memory.shelf import Texts
 from clew.errors import ClewError, NotFound
 from clew.services.recall import Considered, Recalled, Recaller, load_words, open_recaller, shelf_folder
-from clew.services.recall_shelf import ShelfRoom, note_of
 from clew.stores.audit import Audit
 from clew.stores.documents import Documents
 
@@ -131,6 +130,8 @@ class Hinter:
     def prepare(self, *, embed: int = EMBEDDED_AT_ONCE) -> int:
         """Prepare the notes as the files are now, and embed at most `embed` of their texts; how many were."""
         notes, places = self._notes()
+        from clew.services.recall_shelf import ShelfRoom  # noqa: PLC0415 -- a message has no need of it
+
         room = ShelfRoom(shelf_folder(self.cache))
         glossary, _ = load_words()
         done = 0
@@ -182,10 +183,15 @@ class Hinter:
         document = self._read(path)
         if document is None or not document.id or document.tier not in ("user", "note"):
             return looks, "", None
-        return looks, document.branch, self._clean(note_of(document))
+        return looks, document.branch, self._note(document)
+
+    def _note(self, document: Document) -> Note:
+        """The note of a document, without secrets: what a person wrote by hand may hold one."""
+        from clew.services.recall_shelf import note_of  # noqa: PLC0415 -- as above
+
+        return self._clean(note_of(document))
 
     def _clean(self, note: Note) -> Note:
-        """What a person wrote by hand may hold a secret."""
         redact = self.documents.redact
         whole = "\n".join((note.name, note.description, note.body, *note.when, *note.tags))
         if redact(whole) == whole:
@@ -216,7 +222,7 @@ class Hinter:
                 document = self._read(path) if path else None
                 why, branch = self._against(document, one.id), document.branch if document else ""
                 if document is not None and not why:
-                    clean = self._clean(note_of(document))
+                    clean = self._note(document)
                     now = replace(document, name=clean.name, description=clean.description)
                     one = Hint(one.id, now.hint_name, now.hint_description)
             else:

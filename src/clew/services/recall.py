@@ -98,11 +98,17 @@ def load_weights() -> Weights:
 @cache
 def load_words() -> tuple[Glossary, Thesaurus]:
     """The shipped glossary and thesaurus, read once a process, without what searches of code need beside them."""
-    glossary, thesaurus = (
-        resources.files("clew").joinpath("data", name).read_text(encoding="utf-8")
-        for name in ("glossary.tsv", "thesaurus.tsv")
-    )
-    return Glossary.parse(glossary), Thesaurus.parse(thesaurus)
+    return Glossary.parse(_shipped("glossary.tsv")), load_thesaurus()
+
+
+@cache
+def load_thesaurus() -> Thesaurus:
+    """The thesaurus alone: a message without a Han character has no need of the glossary."""
+    return Thesaurus.parse(_shipped("thesaurus.tsv"))
+
+
+def _shipped(name: str) -> str:
+    return resources.files("clew").joinpath("data", name).read_text(encoding="utf-8")
 
 
 @dataclass(slots=True)
@@ -212,7 +218,8 @@ class Recaller:
         model = load_mode_model()
         scores = decide(text, Evidence(), model).scores if model else {Mode.MINIMAL: 0.0, Mode.LEAN: 0.0}
         message = Message(text, role, scores[Mode.MINIMAL], scores[Mode.LEAN])
-        words = wording(message, shelf, live, *load_words())
+        glossary, thesaurus = (Glossary.parse(""), load_thesaurus()) if text.isascii() else load_words()
+        words = wording(message, shelf, live, glossary, thesaurus)
         best = np.full(len(shelf), -np.inf, np.float32)
         judged = np.zeros(len(shelf), np.int8)
         seen: list[tuple[str, Floats, Floats]] = []

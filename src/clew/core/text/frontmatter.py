@@ -12,11 +12,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Any, Final, TypeAlias
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-import yaml
-
-from clew.core.text.lazy import lazy_pattern
+from clew.core.text.lazy import lazy_module, lazy_pattern
 from clew.errors import UsageError
 
 Value: TypeAlias = "str | list[Value] | dict[str, Value] | None"
@@ -48,8 +47,16 @@ _PLAIN_KEY = lazy_pattern(r"[A-Za-z_\u4e00-\u9fff][\w-]*")
 _RESERVED: Final = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
 _SIMPLE_QUOTED = lazy_pattern(r'"([^"\\\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff]*)"')
 _BEHIND_VALUE = lazy_pattern(r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|\[[^\]"'#]*\])""")
+if TYPE_CHECKING:
+    import yaml
+else:
+    yaml = lazy_module("yaml")
 _yaml: Final[Any] = yaml
-_LOADER: Final[Any] = getattr(yaml, "CBaseLoader", _yaml.BaseLoader)
+
+
+@cache
+def _loader() -> Any:
+    return getattr(yaml, "CBaseLoader", None) or _yaml.BaseLoader
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,7 +343,7 @@ def _value(text: str) -> tuple[Value] | str | None:
     if text.count("[") + text.count("{") > _MOST_BRACKETS:
         return None
     try:
-        events: list[Any] = [*_yaml.parse(text, Loader=_LOADER)]
+        events: list[Any] = [*_yaml.parse(text, Loader=_loader())]
     except (yaml.YAMLError, UnicodeError, ValueError, RecursionError):
         return None
     if any(isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) for event in events):
