@@ -251,8 +251,10 @@ class Explicit:
             redacted = redact(text, strict=True)
             text = redacted.text
             notes.append(f"redacted: {counted(redacted.count, 'secret')}")
-            verb = "was" if redacted.count == 1 else "were"
-            notices.append(f"{ref} usually holds secrets: {redacted.count} {verb} removed before it was given")
+            if redacted.count == 1:
+                notices.append(f"{ref} usually holds secrets: 1 was removed before it was given")
+            else:
+                notices.append(f"{ref} usually holds secrets: {redacted.count} were removed before it was given")
         rows = text.removesuffix("\n").count("\n") + 1 if text else 0
         line = "" if item is None else f"{ref}, {rows} lines, {size_words(len(content))}"
         return Fragment(

@@ -110,7 +110,7 @@ def _show(app: App, found: Hinted, verbose: bool) -> None:
         for one in recalled.considered[:_SHOWN]:
             aside(f"  {one.chance:.2f}  {one.id}  {printable(one.name, 60)}  {_why(app, one.why)}")
     for id_, why in found.withheld:
-        aside(say("note", language) + say("recall.withheld_note", language, id_, why))
+        aside(say("note", language) + say("recall.withheld-note", language, id_, why))
     if found.behind:
         aside(say("note", language) + say("recall.behind", language, found.behind))
     if not found.audited:
