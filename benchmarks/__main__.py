@@ -9,12 +9,13 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import beside, huge, mcp, memory, peers, quality, speed
+from benchmarks import beside, hints, huge, mcp, memory, notes, peers, quality, speed
 from benchmarks.measure import Missing, Options
 
 MEASUREMENTS: dict[str, Callable[[Options], None]] = {
     "q01": quality.q01, "q02": quality.q02, "q11": quality.q11, "q20": speed.q20, "q22": speed.q22, "q23": speed.q23,
-    "q25": speed.q25, "q26": speed.q26, "q04": memory.q04, "q24": memory.q24, "q27": mcp.q27, "peers": peers.peers,
+    "q25": speed.q25, "q26": speed.q26, "q03": notes.q03, "q04": memory.q04, "q05": notes.q05, "q21": hints.q21,
+    "q24": memory.q24, "q27": mcp.q27, "peers": peers.peers,
     "beside02": beside.beside02, "beside11": beside.beside11, "beside22": beside.beside22,
 }  # fmt: skip
 
@@ -40,6 +41,7 @@ def main() -> int:
     parser.add_argument("--files", type=int, default=0, help="also run q25 in a tree of so many small files")
     parser.add_argument("--shape", choices=huge.SHAPES, default="wide", help="shape of that tree (default: wide)")
     parser.add_argument("--passages", type=int, default=10_000, help="passages of q24 (default: 10000)")
+    parser.add_argument("--documents", type=int, default=10_000, help="documents of q21 (default: 10000)")
     given = parser.parse_args()
     unknown = [name for name in given.names if name not in MEASUREMENTS]
     if unknown:
@@ -52,6 +54,7 @@ def main() -> int:
         options = Options(
             scratch, data, given.repos, given.runs, folder_of_peers, given.files, given.shape,
             given.root.absolute() if given.root else None, given.sample, given.passages,
+            given.documents,
         )  # fmt: skip
         missing = 0
         for name in given.names or (name for name in MEASUREMENTS if name != "peers"):

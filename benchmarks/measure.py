@@ -41,6 +41,8 @@ class Options:
     """Labelled items that the peers are asked, at most."""
     passages: int = 10_000
     """Of the memory of Q-24."""
+    documents: int = 10_000
+    """Of the memory of Q-21."""
 
     def file(self, name: str) -> Path:
         """A labelled file. Raises Missing."""

@@ -41,10 +41,10 @@ def q04(options: Options) -> None:
     floor: list[tuple[float, float]] = []
     for conversation in read_conversations(path):
         pieces = [piece for session in conversation.sessions for piece in session.pieces]
-        with contextlib.closing(_plain([piece.text for piece in pieces], "porter unicode61")) as db:
+        with contextlib.closing(plain([piece.text for piece in pieces], "porter unicode61")) as db:
             for row in conversation.questions:
                 if gold := set(evidence(row)):
-                    found = [pieces[at - 1].reference for at in _asked(db, str(row["question"]), 10)]
+                    found = [pieces[at - 1].reference for at in asked(db, str(row["question"]), 10)]
                     floor.append((len(gold & set(found[:5])) / len(gold), len(gold & set(found)) / len(gold)))
     rows = [["Clew", f"{result.recall['5']:.3f}", f"{result.recall['10']:.3f}", f"{result.p50_ms:.0f} ms",
              f"{result.p95_ms:.0f} ms"]]  # fmt: skip
@@ -99,15 +99,15 @@ def q24(options: Options) -> None:
         ["most memory so far, questions included", f"{memory / 1e6:.0f} MB", "", "600 MB"],
     ])  # fmt: skip
     began = time.perf_counter()
-    db = _plain(texts, "unicode61")
+    db = plain(texts, "unicode61")
     building = time.perf_counter() - began
-    plain = [_timed(lambda question=question: _asked(db, question, 10)) for question in questions]
+    by_words = [_timed(lambda question=question: asked(db, question, 10)) for question in questions]
     db.close()
     scan = [_timed(lambda question=question: _scanned(texts, question)) for question in questions[:20]]
     table(f"Q-24 search, {len(questions)} questions", ["way", "p50", "p95", "recall@10 of exact vectors"], [
         ["Clew, words and vectors", *_quantiles(both), f"{recall:.2f}"],
         ["Clew, words alone", *_quantiles(lexical), ""],
-        [f"FTS5 unicode61, OR (built in {shown(building)})", *_quantiles(plain), ""],
+        [f"FTS5 unicode61, OR (built in {shown(building)})", *_quantiles(by_words), ""],
         ["scan with `in`", *_quantiles(scan), ""],
         ["bar, at a million", "", "50 ms", "0.90"],
     ])  # fmt: skip
@@ -157,19 +157,19 @@ def _recall(index: MemoryIndex, questions: Sequence[str], encode: Callable[[Sequ
 
 def _written(root: Path, count: int, draw: random.Random) -> list[str]:
     """Documents with about `count` passages of sentences from docstrings; the texts of the passages."""
-    sentences = list(dict.fromkeys(_sentences()))
+    known = list(dict.fromkeys(sentences()))
     texts: list[str] = []
     for number in range(0, count, _OF_DOCUMENT):
         path = root / f"workspaces/w{number // 5000}/notes/{number}.md"
         path.parent.mkdir(parents=True, exist_ok=True)
-        own = [" ".join(draw.sample(sentences, draw.randint(2, 5))) for _ in range(min(_OF_DOCUMENT, count - number))]
-        head = f"---\nid: mem_{number:012}\nname: note {number}\ndescription: {draw.choice(sentences)[:80]!r}\n---\n"
+        own = [" ".join(draw.sample(known, draw.randint(2, 5))) for _ in range(min(_OF_DOCUMENT, count - number))]
+        head = f"---\nid: mem_{number:012}\nname: note {number}\ndescription: {draw.choice(known)[:80]!r}\n---\n"
         path.write_text(head + "".join(f"## {at}\n\n{text}\n\n" for at, text in enumerate(own)), encoding="utf-8")
         texts += own
     return texts
 
 
-def _sentences() -> Iterator[str]:
+def sentences() -> Iterator[str]:
     """Of the docstrings of the standard library."""
     for path in sorted(Path(sysconfig.get_path("stdlib")).glob("*.py")):
         with contextlib.suppress(SyntaxError, UnicodeDecodeError):
@@ -184,14 +184,16 @@ def _long_words(text: str) -> list[str]:
     return words if len(words) > 3 else [*words, "value", "given", "string", "return"]
 
 
-def _plain(texts: Sequence[str], tokenizer: str) -> sqlite3.Connection:
+def plain(texts: Sequence[str], tokenizer: str) -> sqlite3.Connection:
+    """A full-text index of SQLite as it comes, in memory."""
     db = sqlite3.connect(":memory:")
     db.execute(f"create virtual table texts using fts5(body, tokenize='{tokenizer}')")
     db.executemany("insert into texts (body) values (?)", ((text,) for text in texts))
     return db
 
 
-def _asked(db: sqlite3.Connection, question: str, most: int) -> list[int]:
+def asked(db: sqlite3.Connection, question: str, most: int) -> list[int]:
+    """The rows that BM25 ranks first for any word of a question, counted from 1."""
     either = " OR ".join(f'"{word}"' for word in _WORD.findall(question))
     query = "select rowid from texts where texts match ? order by rank limit ?"
     return [row[0] for row in db.execute(query, (either, most))]
