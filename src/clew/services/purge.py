@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -98,15 +98,21 @@ class Purge:
         traces = traces_of(secret)
         mark = placeholder("secret", secret, installation_key(self.home.data / "redaction.key"))
         with self.alone(), self.held() as repository:
-            report = self._report(traces)
-            done = self._clean_files(traces, mark)
-            if repository is not None and any(one.kind == "git" for one in (*report.found, *self._history(traces))):
-                report.history = rewrite_history(repository, self.rules(traces, mark))
-            done |= self._clean_files(traces, mark, inside=True)
-            if any(one.kind in ("document", "git", "name") for one in report.found):
-                self.drop_derived()
-            self.finish()
-        after = self._report(traces)
+            report = after = self._report(traces)
+            done: dict[str, Found] = {}
+            for _ in range(_PASSES):
+                fresh = [one for one in after.found if not _is_given_up(one, done)]
+                done |= self._clean_files([one for one in fresh if not self._is_inside(one)], traces, mark)
+                if repository is not None and any(one.kind == "git" for one in fresh):
+                    rewritten = rewrite_history(repository, self.rules(traces, mark))
+                    report.history = rewritten if rewritten.refs else report.history
+                done |= self._clean_files([one for one in fresh if self._is_inside(one)], traces, mark)
+                if any(one.kind in ("document", "git", "name") for one in fresh):
+                    self.drop_derived()
+                self.finish()
+                after = self._report(traces)
+                if all(_is_given_up(one, done) for one in after.found):
+                    break
         report.found = [_outcome(one, done) for one in report.found]
         report.left = [
             replace(one, reason=done[one.path].reason if one.path in done else one.reason) for one in after.found
@@ -119,26 +125,19 @@ class Purge:
         found = [*search_files(self.layout, traces, told=self.told), *self._history(traces)]
         return Report(found=found, beyond=self.beyond())
 
-    def _clean_files(self, traces: Traces, mark: str, *, inside: bool = False) -> dict[str, Found]:
-        """Clean all files; `inside` of the repository only those of git, which are left to the end."""
+    def _clean_files(self, found: Sequence[Found], traces: Traces, mark: str) -> dict[str, Found]:
+        """Clean files, and give those another name whose name holds it; objects of git are left out."""
         change = _texts(traces, mark)
-        own = {
+        own: dict[str, Callable[[Path], int]] = {
             "history.db": lambda path: _in_history(path, change),
             "hints.db": lambda path: Seen(path).purge(change=change),
-        }  # type: dict[str, Callable[[Path], int]]
-        done: dict[str, Found] = {}
-        for _ in range(_PASSES):
-            found = [
-                one for one in search_files(self.layout, traces) if self._is_inside(one) == inside and not (
-                    one.path in done and done[one.path].reason
-                )
-            ]  # fmt: skip
-            if not found:
-                break
-            # Names of folders last, the deepest first: paths stay right until then.
-            for one in sorted(found, key=lambda one: (one.kind == "name", -one.path.count("/"))):
-                done[one.path] = self._clean_one(one, traces, mark, own)
-        return done
+        }
+        own_files = [one for one in found if one.kind != "git" or self._is_inside(one)]
+        # Names of folders last, the deepest first: paths stay right until then.
+        return {
+            one.path: self._clean_one(one, traces, mark, own)
+            for one in sorted(own_files, key=lambda one: (one.kind == "name", -one.path.count("/")))
+        }
 
     def _clean_one(self, one: Found, traces: Traces, mark: str, own: Mapping[str, Callable[[Path], int]]) -> Found:
         if one.kind == "name" and self.layout.kind(Path(one.path)) == "index":
@@ -357,6 +356,11 @@ def _texts(traces: Traces, mark: str) -> Callable[[str], str]:
 def _in_history(path: Path, change: Callable[[str], str]) -> int:
     with ExchangeStore(path) as store:
         return store.purge((), change)
+
+
+def _is_given_up(one: Found, done: Mapping[str, Found]) -> bool:
+    """Whether there is a reason why a place cannot be cleaned now."""
+    return bool(one.reason or (one.path in done and done[one.path].reason))
 
 
 def _outcome(one: Found, done: Mapping[str, Found]) -> Found:
