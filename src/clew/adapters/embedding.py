@@ -44,6 +44,8 @@ _ROWS_AT_ONCE = 2_048
 
 def is_chinese(text: str) -> bool:
     """Whether a text counts as Chinese: more than one Han character for every two words in Latin letters."""
+    if text.isascii():
+        return False
     han = len(_HAN_CHARACTER.findall(text))
     return han > 0 and 2 * han > len(_LATIN_WORD.findall(text))
 

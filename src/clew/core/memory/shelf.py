@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from clew.core.memory.actions import ruled
 from clew.core.memory.recall import Note
 from clew.core.text.glossary import Glossary
+from clew.core.text.lazy import lazy_pattern
 from clew.core.text.terms import is_function_word, terms
 
 Floats = NDArray[np.float32]
@@ -29,8 +30,8 @@ _NAME, _DESCRIPTION, _TAGS, _BODY, _WHEN = 2.0, 2.0, 1.5, 1.0, 1.0
 _TRANSLATED = 0.5
 _CHUNK_CHARACTERS, _MOST_CHUNKS = 320, 12
 _MOST_WHEN = 12
-_HAN: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]+")
-_SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|(?<=[。！？；])|\n+")
+_HAN: Final = lazy_pattern("[\u3400-\u4dbf\u4e00-\u9fff]+")
+_SENTENCE: Final = lazy_pattern(r"(?<=[.!?])\s+|(?<=[。！？；])|\n+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +188,8 @@ def term_key(term: str) -> int:
 
 def is_chinese(text: str) -> bool:
     """Whether a text counts as Chinese: more Han characters than half its words in Latin letters."""
+    if text.isascii():
+        return False
     han = sum(map(len, _HAN.findall(text)))
     return han > 0 and 2 * han > len(re.findall(r"[A-Za-z\u00c0-\u024f]+", text))
 
@@ -196,7 +199,7 @@ def _add(bag: dict[int, float], text: str, weight: float, glossary: Glossary) ->
         if not is_function_word(term):
             key = term_key(term)
             bag[key] = bag.get(key, 0.0) + weight
-    for run in _HAN.findall(text):
+    for run in () if text.isascii() else _HAN.findall(text):
         for translation in glossary.expand(run):
             for rank, term in enumerate(translation.english[:4]):
                 key = term_key(term)
