@@ -10,18 +10,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from clew.adapters.regular import read_regular, size_words
-from clew.core.text.lazy import lazy_module
 from clew.core.text.printable import printable
 from clew.errors import ConfigError, OverBudget
 
 if TYPE_CHECKING:
-    import yaml
-else:
-    yaml = lazy_module("yaml")
+    from yaml import Event
 
 MOST_BYTES = 256 * 1024
 _MOST_DEPTH = 20
@@ -91,8 +89,9 @@ def read_yaml(path: Path, label: str) -> Table:
 
 def parse_yaml(text: str, label: str) -> Table:
     """As `read_yaml`, from text."""
+    yaml = _yaml()
     try:
-        events = cast("Iterator[yaml.Event]", yaml.parse(text, Loader=_loader()))  # pyright: ignore[reportUnknownMemberType]
+        events: Iterator[Event] = yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
         return _document(events, label)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
@@ -104,8 +103,9 @@ def parse_yaml(text: str, label: str) -> Table:
 
 
 @cache
-def _loader() -> Any:
-    return getattr(yaml, "CSafeLoader", None) or yaml.SafeLoader
+def _yaml() -> Any:
+    """The package, loaded with the first file: most users have none."""
+    return import_module("yaml")
 
 
 def _decoded(content: bytes, label: str) -> str:
@@ -120,7 +120,8 @@ def _decoded(content: bytes, label: str) -> str:
         raise ConfigError(f"{label}:{line}: the file is not UTF-8", hint="save it as UTF-8") from error
 
 
-def _document(events: Iterator[yaml.Event], label: str) -> Table:
+def _document(events: Iterator[Event], label: str) -> Table:
+    yaml = _yaml()
     root: Node | None = None
     for event in events:
         if isinstance(event, yaml.DocumentStartEvent) and root is not None:
@@ -138,8 +139,8 @@ def _document(events: Iterator[yaml.Event], label: str) -> Table:
     return root
 
 
-def _node(event: yaml.Event, events: Iterator[yaml.Event], label: str, depth: int) -> Node:
-    line = _line(event)
+def _node(event: Any, events: Iterator[Event], label: str, depth: int) -> Node:
+    yaml, line = _yaml(), _line(event)
     if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
         raise ConfigError(f"{label}:{line}: aliases and anchors (`*`, `&`) are not read", hint="write the value out")
     if getattr(event, "tag", None):
@@ -159,10 +160,10 @@ def _node(event: yaml.Event, events: Iterator[yaml.Event], label: str, depth: in
     return _table(events, label, depth, line)
 
 
-def _table(events: Iterator[yaml.Event], label: str, depth: int, line: int) -> Table:
+def _table(events: Iterator[Event], label: str, depth: int, line: int) -> Table:
     pairs: dict[str, tuple[int, Node]] = {}
     for event in events:
-        if isinstance(event, yaml.MappingEndEvent):
+        if isinstance(event, _yaml().MappingEndEvent):
             break
         key = _node(event, events, label, depth + 1)
         if not isinstance(key, Scalar):
@@ -176,7 +177,7 @@ def _table(events: Iterator[yaml.Event], label: str, depth: int, line: int) -> T
     return Table(tuple((name, at, node) for name, (at, node) in pairs.items()), line)
 
 
-def _line(event: yaml.Event) -> int:
+def _line(event: Event) -> int:
     mark = event.start_mark
     return mark.line + 1 if mark else 1
 

@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
-from clew.core.text.lazy import lazy_module, lazy_pattern
+from clew.core.text.lazy import lazy_pattern
 from clew.errors import UsageError
 
 Value: TypeAlias = "str | list[Value] | dict[str, Value] | None"
@@ -47,16 +47,13 @@ _PLAIN_KEY = lazy_pattern(r"[A-Za-z_\u4e00-\u9fff][\w-]*")
 _RESERVED: Final = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
 _SIMPLE_QUOTED = lazy_pattern(r'"([^"\\\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff]*)"')
 _BEHIND_VALUE = lazy_pattern(r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|\[[^\]"'#]*\])""")
-if TYPE_CHECKING:
-    import yaml
-else:
-    yaml = lazy_module("yaml")
-_yaml: Final[Any] = yaml
 
 
 @cache
-def _loader() -> Any:
-    return getattr(yaml, "CBaseLoader", None) or _yaml.BaseLoader
+def _yaml() -> Any:
+    import yaml  # noqa: PLC0415 -- slow to load, and most hints need none
+
+    return yaml
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,8 +339,9 @@ def _value(text: str) -> tuple[Value] | str | None:
     """The value of the one pair in `text`, in a tuple; words for what is refused; None for what is no such pair."""
     if text.count("[") + text.count("{") > _MOST_BRACKETS:
         return None
+    yaml = _yaml()
     try:
-        events: list[Any] = [*_yaml.parse(text, Loader=_loader())]
+        events: list[Any] = [*yaml.parse(text, Loader=getattr(yaml, "CBaseLoader", yaml.BaseLoader))]
     except (yaml.YAMLError, UnicodeError, ValueError, RecursionError):
         return None
     if any(isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) for event in events):
@@ -365,7 +363,7 @@ def _value(text: str) -> tuple[Value] | str | None:
 
 def _node(events: list[Any], at: int, depth: int) -> tuple[Value, int]:
     """The value whose events begin at `at`, and where the next one begins. What lies too deep is None."""
-    event = events[at]
+    yaml, event = _yaml(), events[at]
     if isinstance(event, yaml.ScalarEvent):
         text = str(event.value)
         plain = event.style in (None, "")

@@ -1,8 +1,7 @@
-"""Patterns and modules that are made when they are first used: a process with one message needs few of them."""
+"""Patterns that are compiled when they are first used: a process that lives for one message needs few of them."""
 
 from __future__ import annotations
 
-import importlib
 import re
 from typing import Any, AnyStr, cast
 
@@ -27,20 +26,4 @@ class _Lazy:
         if compiled is None:
             compiled = self.__dict__["_compiled"] = re.compile(self._source, self._flags)
         found = self.__dict__[name] = getattr(compiled, name)
-        return found
-
-
-def lazy_module(name: str) -> Any:
-    """A module that is imported when something in it is first asked for."""
-    return _Module(name)
-
-
-class _Module:
-    """Stands for a module, as `_Lazy` does for a pattern."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __getattr__(self, name: str) -> Any:
-        found = self.__dict__[name] = getattr(importlib.import_module(self._name), name)
         return found
