@@ -52,7 +52,16 @@ def test_every_text_that_the_commands_use_exists_and_none_is_idle() -> None:
     tables = sources.pop("texts.py")
     assert tables
     used = set(re.findall(r"""["']([a-z]+(?:\.[a-z-]+)?)["']""", "\n".join(sources.values())))
-    prefixes = {"cause.", "doctor.", "config.project", "config.user", "purge.kind.", "purge.did.", "purge.beyond.", "recall.sign."}
+    prefixes = {
+        "cause.",
+        "doctor.",
+        "config.project",
+        "config.user",
+        "purge.kind.",
+        "purge.did.",
+        "purge.beyond.",
+        "recall.sign.",
+    }
     idle = [name for name in TEXTS if name not in used and not any(name.startswith(one) for one in prefixes)]
     assert not idle
     called = set(re.findall(r'say\(\s*"([^"]+)"', "\n".join(sources.values())))

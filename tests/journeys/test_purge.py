@@ -20,12 +20,13 @@ import zlib
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.command import ARGV, clew, environ, git, write
+from tests.command import ARGV, Done, clew, environ, git, write
 
 from clew.core.text.traces import marks_of, traces_of
 from clew.stores.audit import Audit
@@ -149,8 +150,8 @@ def plant(home: Path, harbour: Path) -> Path:
     return data
 
 
-def purged(harbour: Path, *more: str, secret: str = SECRET, **options: object) -> object:
-    return clew("purge", "--secret", "--yes", *more, cwd=harbour, stdin=secret + "\n", **options)  # type: ignore[arg-type]
+def purged(harbour: Path, *more: str, secret: str = SECRET, **options: Any) -> Done:
+    return clew("purge", "--secret", "--yes", *more, cwd=harbour, stdin=secret + "\n", **options)
 
 
 def kept_texts(data: Path) -> dict[str, bytes]:
@@ -568,7 +569,7 @@ def sources(home: Path, harbour: Path) -> Path:
     return data
 
 
-def by_source(harbour: Path, ref: str) -> object:
+def by_source(harbour: Path, ref: str) -> Any:
     done = clew("purge", "--source", ref, "--yes", "--json", cwd=harbour)
     assert done.status == 0, done.err
     assert done.json["left"] == []

@@ -5,19 +5,31 @@
 from __future__ import annotations
 
 RECALL_TEXTS: dict[str, tuple[str, str]] = {
-    "recall.rejected": ("{} will come to mind less for messages like this one; --accept takes that back", "{} 今后在类似的消息中会更少被想起；用 --accept 可撤销"),
+    "recall.rejected": (
+        "{} will come to mind less for messages like this one; --accept takes that back",
+        "{} 今后在类似的消息中会更少被想起；用 --accept 可撤销",
+    ),
     "recall.accepted": ("{} rejections of {} taken back", "{} 条对 {} 的拒绝已撤销"),
-    "recall.reject": ('not helpful? clew recall --reject {} "the message"', '没有帮助？clew recall --reject {} "该消息"'),
+    "recall.reject": (
+        'not helpful? clew recall --reject {} "the message"',
+        '没有帮助？clew recall --reject {} "该消息"',
+    ),
     "recall.empty": ("no hint: the message is empty", "没有提示：消息为空"),
     "recall.nothing": ("no hint: there are no notes with a description yet", "没有提示：还没有带描述的笔记"),
     "recall.below": ("no hint: no note fits this message well enough", "没有提示：没有笔记与此消息足够相符"),
-    "recall.suppressed": ("no hint: what fits was shown within the last 10 runs", "没有提示：相符的笔记在最近 10 轮内已提示过"),
+    "recall.suppressed": (
+        "no hint: what fits was shown within the last 10 runs",
+        "没有提示：相符的笔记在最近 10 轮内已提示过",
+    ),
     "recall.late": ("no hint: it took too long", "没有提示：耗时过长"),
     "recall.unrecorded": ("no hint: which hints were shown cannot be recorded", "没有提示：无法记录已提示的内容"),
     "recall.withheld": ("no hint: what came to mind does not hold any more", "没有提示：想起的内容已不再有效"),
     "recall.weighed": ("weighed by {}:", "由 {} 评估："),
     "recall.withheld-note": ("{} was withheld: {}", "{} 未提示：{}"),
-    "recall.behind": ("{} files changed since the notes were prepared; `clew memory rebuild` prepares them again", "自笔记整理以来有 {} 个文件改动；`clew memory rebuild` 可重新整理"),
+    "recall.behind": (
+        "{} files changed since the notes were prepared; `clew memory rebuild` prepares them again",
+        "自笔记整理以来有 {} 个文件改动；`clew memory rebuild` 可重新整理",
+    ),
     "recall.unaudited": ("the audit trail could not be written", "无法写入审计记录"),
     "rebuild.embedding": ("embedding {} of {} texts", "正在嵌入 {} / {} 段文本"),
     "rebuild.done": ("{} documents indexed, {} texts embedded", "已索引 {} 个文档，嵌入 {} 段文本"),
