@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -197,6 +198,15 @@ def test_the_larger_engine_judges_notes_that_were_embedded_and_the_table_the_res
     assert {noted.id: noted.engine for noted in told.considered}["mem_other"] == "static"
     missing = Recaller(shelf, {"e5": lambda: None, "static": StaticTable.load})
     assert missing.hints(INDEX, today=TODAY).engine == "static"
+
+
+def test_a_draft_that_a_deadline_left_behind_goes_when_notes_are_prepared(tmp_path: Path) -> None:
+    left, fresh = tmp_path / ".shelf-left", tmp_path / ".shelf-fresh"
+    for draft in (left, fresh):
+        draft.write_bytes(b"half")
+    os.utime(left, (1, 1))
+    ShelfRoom(tmp_path).refresh(NOTES, load_words()[0])
+    assert fresh.exists() and not left.exists()
 
 
 # ---------------------------------------------------------------------- measured

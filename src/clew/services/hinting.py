@@ -23,6 +23,7 @@ from clew.errors import ClewError, NotFound
 from clew.services.recall import Considered, Recalled, Recaller, load_words, open_recaller, shelf_folder
 from clew.stores.audit import Audit
 from clew.stores.documents import Documents
+from clew.stores.shelf import DRAFT
 
 PREPARED: Final = "documents.json"
 """Beside the shelf: which files it was made from, for every message."""
@@ -290,7 +291,7 @@ class Hinter:
     def _write(self, name: str, value: _Kept | _Said) -> None:
         """Replace a file in one step; where that fails, the notes are prepared again the next time."""
         target = shelf_folder(self.cache) / name
-        draft = target.with_name(f"{name}.{time.time_ns():x}")
+        draft = target.with_name(f"{DRAFT}{name}.{time.time_ns():x}")
         try:
             target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             draft.write_bytes(msgspec.json.encode(value))

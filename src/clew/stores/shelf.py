@@ -12,6 +12,7 @@ import json
 import mmap
 import os
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -28,6 +29,10 @@ FORMAT: Final = 2
 SHELF: Final = "shelf"
 VECTORS: Final = "e5.vectors"
 """Names of the two files in their folder."""
+DRAFT: Final = ".shelf-"
+"""What the name of a file begins with that is about to take the place of another one in that folder."""
+_ABANDONED: Final = 3_600.0
+"""Seconds after which nobody is writing a draft any more: a deadline or a crash ended who did."""
 _MAGIC: Final = b"clewshelf"
 _ALIGN: Final = 64
 _DIGEST: Final = 16
@@ -83,7 +88,8 @@ def save_shelf(path: Path, shelf: Shelf, digests: Sequence[str] = ()) -> None:
     head = json.dumps({"format": FORMAT, "engines": list(shelf.engines), "arrays": table}).encode()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, made = tempfile.mkstemp(dir=path.parent, prefix=".shelf-")
+        _sweep(path.parent)
+        handle, made = tempfile.mkstemp(dir=path.parent, prefix=DRAFT)
         try:
             with os.fdopen(handle, "wb") as out:
                 out.write(_MAGIC + len(head).to_bytes(8, "little") + head)
@@ -127,6 +133,13 @@ def load_shelf(path: Path) -> tuple[Shelf, Sequence[str]] | None:
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return shelf, digests
+
+
+def _sweep(folder: Path) -> None:
+    for draft in folder.glob(f"{DRAFT}*"):
+        with contextlib.suppress(OSError):
+            if draft.stat().st_mtime < time.time() - _ABANDONED:
+                draft.unlink()
 
 
 def _base(head: int) -> int:
