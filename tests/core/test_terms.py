@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from clew.core.text.terms import (
@@ -119,6 +119,7 @@ def test_lines_are_analysed_one_by_one(above: str, below: str) -> None:
 
 
 @given(st.text(st.characters(max_codepoint=127)) | st.text("ab7_-.:/ "))
+@example("utf-8 a-1234 v1-12x --max-count k8s.io b-12")
 def test_other_scripts_beside_a_text_do_not_change_its_terms(text: str) -> None:
     assert terms(f"{text}\n错误") == [*terms(text), *terms("错误")]
 
