@@ -70,6 +70,37 @@ def test_a_rejected_hint_stays_away_from_that_message_until_it_is_accepted_again
     assert names(yard, MESSAGE) == ["Crane in the wind"]
 
 
+@pytest.mark.requirement("R-10")
+def test_in_a_store_of_few_notes_none_takes_the_place_of_the_right_one(yard: Path) -> None:
+    ref = json.loads(clew("recall", "--json", MESSAGE, cwd=yard).out)["hints"][0]["ref"]
+    assert clew("memory", "set", ref, "status=deprecated", cwd=yard).status == 0
+    for message in (MESSAGE, "风这么大还吊吗", "is it windy today?", "今天天气怎么样", "run the tests again"):
+        assert names(yard, message) == [], message
+    assert names(yard, "can we ship today?") == ["Release day"]
+
+
+@pytest.mark.requirement("R-10")
+def test_in_a_store_of_few_notes_the_same_in_other_words_is_understood(yard: Path) -> None:
+    assert names(yard, "风这么大还吊吗") == ["Crane in the wind"]
+    assert names(yard, "shall we ship it now") == ["Release day"]
+    assert names(yard, "我要删掉用户表里的旧行") == ["Deleting rows"]
+
+
+@pytest.mark.requirement("W-15")
+def test_a_message_that_is_like_a_rejected_one_falls_less_than_that_one(yard: Path) -> None:
+    def chance(message: str) -> float:
+        considered = json.loads(clew("recall", "--json", message, cwd=yard).out)["considered"]
+        return next(one["chance"] for one in considered if one["name"] == "Crane in the wind")
+
+    like, other = "may we lift now, in this wind?", "风这么大还吊吗"
+    before = chance(like), chance(other)
+    ref = json.loads(clew("recall", "--json", MESSAGE, cwd=yard).out)["hints"][0]["ref"]
+    clew("recall", "--reject", ref, MESSAGE, cwd=yard)
+    assert chance(MESSAGE) == 0.0
+    assert 0.0 < chance(like) < before[0] / 2
+    assert chance(like) < chance(other) <= before[1]
+
+
 @pytest.mark.requirement("W-01", "R-10")
 def test_a_hand_edit_counts_at_the_next_message_however_it_was_made(yard: Path, home: Path) -> None:
     (path,) = home.rglob("crane-in-the-wind.md")
@@ -116,13 +147,18 @@ def test_bad_wishes_are_refused_with_what_to_do(yard: Path) -> None:
 
 @pytest.mark.requirement("W-01")
 def test_what_was_derived_from_the_files_can_be_deleted_and_made_again(yard: Path, home: Path) -> None:
-    before = clew("recall", "--json", MESSAGE, cwd=yard).out
+    def weighed() -> tuple[list[object], dict[str, float]]:
+        told = json.loads(clew("recall", "--json", MESSAGE, cwd=yard).out)
+        return told["hints"], {one["name"]: one["chance"] for one in told["considered"]}
+
+    before = weighed()
     for folder in {path.parent for name in ("memory.db", "documents.json") for path in home.rglob(name)}:
         shutil.rmtree(folder)
     assert names(yard, MESSAGE) == ["Crane in the wind"]
     made = json.loads(clew("memory", "rebuild", "--json", cwd=yard).out)
     assert made["documents"] == 3
-    assert clew("recall", "--json", MESSAGE, cwd=yard).out == before
+    # Vectors are centred with means that depend a little on the order in which notes came.
+    assert weighed() == (before[0], pytest.approx(before[1], abs=0.01))
 
 
 @pytest.mark.requirement("R-08", "R-10")

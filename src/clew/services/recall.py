@@ -26,6 +26,7 @@ from clew.core.memory.recall import (
     MOST_HINTS,
     Choice,
     Hint,
+    Linear,
     Scored,
     Weights,
     choose,
@@ -139,7 +140,8 @@ class Recaller:
     ) -> Recalled:
         """At most `limit` hints for a message of the user or of the assistant.
 
-        `today` (YYYY-MM-DD) decides what has expired. With a `workspace` only its notes and the user's own take part.
+        `today` (YYYY-MM-DD) decides what has expired; `expires` is the last day on which a note holds.
+        With a `workspace` only its notes and the user's own take part.
         `session` and `run` say where the hints will be shown; they are recorded as shown now. Without a session nobody
         is shown anything, and nothing is suppressed. After `until`, a moment
         of `time.monotonic`, nothing is said and nothing recorded.
@@ -161,7 +163,8 @@ class Recaller:
         return Recalled(told, considered, silence, engine)
 
     def reject(self, ref: str, text: str) -> None:
-        """The hint was not wanted for this message: it falls for like messages, the more the more alike they are.
+        """The hint was not wanted for this message: it never comes for it again, and falls for like messages, the more
+        the more alike they are.
 
         `ref` is an id or `clew://memory/<id>`. Undone by `accept`. Raises NotFound for a note that is none, StoreError
         without a record.
@@ -209,7 +212,7 @@ class Recaller:
         self, text: str, role: str, workspace: str | None, today: str
     ) -> tuple[tuple[Scored, ...], tuple[Considered, ...], str]:
         shelf = self.shelf
-        live = shelf.expires > days(today)
+        live = shelf.expires >= days(today)
         if workspace is not None:
             here = np.array([not name or name == workspace for name in shelf.workspaces], np.bool_)
             live = live & (shelf.user | here[shelf.places])
@@ -219,9 +222,11 @@ class Recaller:
         scores = decide(text, Evidence(), model).scores if model else {Mode.MINIMAL: 0.0, Mode.LEAN: 0.0}
         message = Message(text, role, scores[Mode.MINIMAL], scores[Mode.LEAN])
         glossary, thesaurus = (Glossary.parse(""), load_thesaurus()) if text.isascii() else load_words()
-        words = wording(message, shelf, live, glossary, thesaurus)
+        usual = self.weights.usual
+        words = wording(message, shelf, live, glossary, thesaurus, usual["words"])
         best = np.full(len(shelf), -np.inf, np.float32)
         judged = np.zeros(len(shelf), np.int8)
+        count = int(live.sum())
         seen: list[tuple[str, Floats, Floats]] = []
         names = [name for name in ("e5", "static") if name in shelf.engines and name in self.engines]
         left = live.copy()
@@ -230,11 +235,11 @@ class Recaller:
             vector = self._vector(name, text) if ready.any() else None
             if vector is None:
                 continue
-            numbers = evidence(words, shelf, name, vector, live)
+            numbers = evidence(words, shelf, name, vector, live, usual[name])
             for kind, rows in (("when", ready & shelf.has_when), ("plain", ready & ~shelf.has_when)):
                 one = self.weights.models[f"{name}.{kind}"]
                 if rows.any():
-                    best[rows] = logits(numbers[rows], one.bias, one.weights)
+                    best[rows] = logits(numbers[rows], one.bias - one.fall(count), one.weights)
             judged[ready] = len(seen)
             seen.append((name, vector, numbers))
             left &= ~ready
@@ -242,25 +247,38 @@ class Recaller:
             return (), (), ""
         order = np.lexsort((np.arange(len(shelf)), -best))
         order = order[best[order] > -np.inf][: 10 * CONSIDERED]
-        best = self._without_rejected(text, best, order, {name: vector for name, vector, _ in seen})
+
+        def judge(at: int) -> Linear:
+            return self.weights.models[f"{seen[judged[at]][0]}.{'when' if shelf.has_when[at] else 'plain'}"]
+
+        vectors = {name: vector for name, vector, _ in seen}
+        best = self._without_rejected(text, best, lambda at: judge(at).first, order, vectors)
         order = order[np.argsort(-best[order], kind="stable")]
         ranked: list[Scored] = []
         considered: list[Considered] = []
         numbered: list[int] = order.tolist()
         for at in numbered:
             name, _, numbers = seen[judged[at]]
-            one = self.weights.models[f"{name}.{'when' if shelf.has_when[at] else 'plain'}"]
-            logit = float(best[at])
+            one, logit = judge(at), float(best[at])
             ranked.append(Scored(shelf.ids[at], logit, logit - one.first, one.within, one.later))
             if len(considered) < CONSIDERED:
-                why = _signs(numbers[at], one.weights)
+                why = _signs(numbers[at], one.weights) if logit > -np.inf else "rejected"
                 considered.append(Considered(shelf.ids[at], shelf.names[at], round(probability(logit), 4), name, why))
         return tuple(ranked), tuple(considered), "+".join(name for name, _, _ in seen)
 
     def _without_rejected(
-        self, text: str, best: Floats, order: NDArray[np.int64], vectors: Mapping[str, Floats]
+        self,
+        text: str,
+        best: Floats,
+        least: Callable[[int], float],
+        order: NDArray[np.int64],
+        vectors: Mapping[str, Floats],
     ) -> Floats:
-        """Lower what was rejected for a message like this one."""
+        """Lower what was rejected for a message like this one; for this very message, below all that can be said.
+
+        A logit loses the share, from 0 at a cosine of _LIKE to 1 at one of 1, of its way from where it stands to
+        `reject` below the threshold, which `least` tells.
+        """
         if self.seen is None:
             return best
         first: list[int] = order[:CONSIDERED].tolist()
@@ -272,7 +290,7 @@ class Recaller:
             return best
         best, digest, fall = best.copy(), said_digest(text), dict[str, float]()
         for one in rejected:
-            share = 1.0 if one.digest == digest else 0.0
+            share = np.inf if one.digest == digest else 0.0
             for name, vector in vectors.items():
                 if not share and name in one.vectors:
                     row = np.frombuffer(one.vectors[name], np.int8).astype(np.float32)
@@ -281,7 +299,9 @@ class Recaller:
                         share = max(0.0, (cosine - _LIKE) / (1 - _LIKE))
             fall[one.note] = max(fall.get(one.note, 0.0), share)
         for at in first:
-            best[at] -= self.weights.reject * fall.get(self.shelf.ids[at], 0.0)
+            if share := fall.get(self.shelf.ids[at], 0.0):
+                above = max(0.0, float(best[at]) - least(at))
+                best[at] -= share * (above + self.weights.reject)
         return best
 
 

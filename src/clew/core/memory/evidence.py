@@ -30,19 +30,45 @@ NUMBERS: Final = (
     "minimal_project", "minimal_lead", "assistant_user", "assistant_lead", "bare_lead",
     "duel_top", "duel_words", "rank_top", "rank_words",
     *FORMS, *(f"{name}_lead" for name in FORMS), "edit_user", "general_project", "announces_user", "symptom_fact",
+    "few", "many", "few_top", "few_lead", "few_words", "near_when", "near_top",
 )  # fmt: skip
 """What each column is; how it is made stands in the code that makes it."""
 
+ENOUGH: Final = 24
+"""Notes from which on a store is compared with itself alone; a smaller one is filled up with notes as they usually are,
+since a lead over nobody says nothing."""
+_UNKNOWN_SHARE = 0.03
+"""Share of the notes that fill up a store in which any term stands."""
+_KIND_SHARE = 0.1
+"""Share of them that speak of any one kind of action."""
+_NEAR_COSINE = 0.45
 _K1, _B = 1.2, 0.6
 _BLOCK = 1024
 _NEAR = 500
 _MOST_CONCEPTS = 48
-_THESAURUS = 0.5
+_THESAURUS, _PAIR, _CHARACTER = 0.5, 0.7, 0.6
+_MOMENTS: Final = frozenset("today tomorrow yesterday tonight now 今天 明天 昨天 今晚 现在".split())
+"""Say nothing of what a message is about."""
 _QUESTION: Final = re.compile(
     r"[?？]|^(?:what|why|how|who|when|where|which|is|are|can|does|do|should|could)\b|[吗呢么]\s*$|怎么|什么|多少",
     re.IGNORECASE,
 )
 _WORD: Final = re.compile(r"[A-Za-z0-9_]+|[\u3400-\u4dbf\u4e00-\u9fff]")
+
+
+Usual = Mapping[str, Sequence[float]]
+"""By number, what notes that have nothing to do with a message have of it: quantiles, ascending. `length_text` and
+`length_when` hold one value each, the mean length of a note. What ends in `_when` is for notes with phrases."""
+
+
+def filled(pool: Floats, usual: Sequence[float]) -> Floats:
+    """The values of a store's notes, filled up to ENOUGH with usual ones, evenly chosen from their quantiles."""
+    missing = ENOUGH - len(pool)
+    if missing <= 0 or not len(usual):
+        return pool
+    at = (np.arange(missing) + 0.5) * len(usual) / missing - 0.5
+    chosen = np.interp(at, np.arange(len(usual)), np.asarray(usual)).astype(np.float32)
+    return np.concatenate([pool, chosen])
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +91,9 @@ class Message:
         """Whether there is next to nothing to go by: fewer than two content words."""
         query = query_terms(self.text)
         content = {word for word in query.words if word.isascii()}
-        han = sum(len(piece) for run in query.han for piece in content_runs(run))
-        return len(content) + han / 2 < 2
+        # A character that stands alone between function words is a word of its own.
+        han = sum(max(1.0, len(piece) / 2) for run in query.han for piece in content_runs(run))
+        return len(content) + han < 2
 
 
 def concepts(query: Query, text: str, glossary: Glossary, thesaurus: Thesaurus) -> list[list[tuple[str, float]]]:
@@ -77,6 +104,7 @@ def concepts(query: Query, text: str, glossary: Glossary, thesaurus: Thesaurus) 
         if word.isascii():
             others = meanings[word].terms if word in meanings else ()
             found.append([(word, 1.0), *((term, factor * _THESAURUS) for term, factor in others)])
+    found = [some for some in found if some[0][0] not in _MOMENTS]
     for run in query.han:
         merged: dict[str, list[tuple[str, float]]] = {}
         for translation in glossary.expand(run):
@@ -85,32 +113,48 @@ def concepts(query: Query, text: str, glossary: Glossary, thesaurus: Thesaurus) 
                     (term, translation.weight * (0.9 if rank == 0 else 0.6))
                     for rank, term in enumerate(translation.english)
                 )
-        found += [alternatives for alternatives in merged.values() if alternatives]
+        alone: list[list[tuple[str, float]]] = []
         for piece in content_runs(run):
-            found += [[(pair, 1.0)] for pair in terms(piece) if len(pair) == 2]
+            for term in (pair for pair in terms(piece) if len(pair) == 2 or len(piece) == 1):
+                # A word and its translations are one thing; so is a word of three characters and its pairs.
+                source = next((source for source in merged if term in source and len(term) == 2), "")
+                if source:
+                    merged[source].append((term, 1.0 if source == term else _PAIR))
+                else:
+                    alone.append([(term, 1.0 if len(term) == 2 else _CHARACTER)])
+        found += [alternatives for source, alternatives in merged.items() if alternatives and source not in _MOMENTS]
+        found += alone
     return found[:_MOST_CONCEPTS]
 
 
 def _words(
-    postings: Postings, asked: Sequence[Sequence[tuple[str, float]]], live: NDArray[np.bool_]
+    postings: Postings, asked: Sequence[Sequence[tuple[str, float]]], live: NDArray[np.bool_], length: float
 ) -> tuple[Floats, Floats, Floats]:
-    """ln(1 + BM25), the covered share of what is asked, and the rarest covered thing, for every note."""
-    size = len(live)
-    total, covered, best = (np.zeros(size, np.float32) for _ in range(3))
-    if not size or not asked:
+    """ln(1 + BM25), the covered share of what is asked, and the rarest covered thing, for every note.
+
+    Terms are as rare as they are among the notes in force and those that fill up a small store, which have the given
+    mean `length`.
+    """
+    total, covered, best = (np.zeros(len(live), np.float32) for _ in range(3))
+    count = int(live.sum())
+    if not count or not asked:
         return total, covered, best
-    mean = float(postings.lengths.mean()) or 1.0
+    missing = max(0, ENOUGH - count)
+    size = count + missing
+    mean = (float(postings.lengths[live].sum()) + missing * length) / size or 1.0
     norm = _K1 * (1 - _B + _B * postings.lengths / mean)
     weight = 0.0
     most = np.log(1 + size / 0.5)
     for alternatives in asked:
-        strength = np.zeros(size, np.float32)
+        strength = np.zeros(len(live), np.float32)
         rarity = 0.0
         for term, factor in alternatives:
             notes, counts = postings.find(term)
-            if not len(notes):
+            there = int(live[notes].sum())
+            if not there:
                 continue
-            idf = float(np.log(1 + (size - len(notes) + 0.5) / (len(notes) + 0.5)))
+            having = there + missing * _UNKNOWN_SHARE
+            idf = float(np.log(1 + (size - having + 0.5) / (having + 0.5)))
             value = factor * idf * counts * (_K1 + 1) / (counts + norm[notes])
             strength[notes] = np.maximum(strength[notes], value)
             rarity = max(rarity, factor * idf)
@@ -161,51 +205,72 @@ def _near(
     return near
 
 
-def _lead(values: Floats, live: NDArray[np.bool_]) -> Floats:
+def _lead(values: Floats, live: NDArray[np.bool_], usual: Sequence[float]) -> Floats:
     """How far each value lies above the fourth best of those that may be mentioned."""
-    pool = values[live]
+    pool = filled(values[live], usual)
     if not len(pool):
         return np.zeros_like(values)
     place = min(3, len(pool) - 1)
     return (values - np.partition(pool, -1 - place)[-1 - place]).astype(np.float32)
 
 
-def _duel(values: Floats, live: NDArray[np.bool_]) -> Floats:
+def _duel(values: Floats, live: NDArray[np.bool_], usual: Sequence[float]) -> Floats:
     """How far each value lies above (or below) the best of all others that may be mentioned."""
-    pool = np.where(live, values, -np.inf)
-    if int(live.sum()) < 2:
+    pool = filled(values[live], usual)
+    if len(pool) < 2:
         return np.zeros_like(values)
-    at = int(pool.argmax())
-    second = float(np.partition(pool, -2)[-2])
-    out = values - float(pool[at])
-    out[at] = values[at] - second
-    return out.astype(np.float32)
+    second, first = np.partition(pool, -2)[-2:].tolist()
+    others = np.full(len(values), first, np.float32)
+    others[values >= np.float32(first)] = second
+    return values - others
 
 
-def _rank(values: Floats, live: NDArray[np.bool_]) -> Floats:
+def _rank(values: Floats, live: NDArray[np.bool_], usual: Sequence[float]) -> Floats:
     """One over the rank of each value; what shares a value shares the lower rank."""
-    pool = np.sort(values[live])
+    pool = np.sort(filled(values[live], usual))
     if not len(pool):
         return np.zeros_like(values)
     above = len(pool) - np.searchsorted(pool, values, side="right")
     return np.where(values > 0, 1 / (1.0 + above), 0.0).astype(np.float32)
 
 
+def _between(usual: Usual, name: str, phrased: float) -> Sequence[float]:
+    """The usual values of a number in a store of which the share `phrased` has phrases."""
+    plain, other = usual.get(name, ()), usual.get(f"{name}_when", ())
+    if not len(plain) or not len(other):
+        return ()
+    return [one * (1 - phrased) + two * phrased for one, two in zip(plain, other, strict=True)]
+
+
 def wording(
-    message: Message, shelf: Shelf, live: NDArray[np.bool_], glossary: Glossary, thesaurus: Thesaurus
+    message: Message,
+    shelf: Shelf,
+    live: NDArray[np.bool_],
+    glossary: Glossary,
+    thesaurus: Thesaurus,
+    usual: Usual,
 ) -> dict[str, NDArray[Any] | float]:
-    """The columns that need no vectors. `live` (n,) says which notes may be mentioned."""
+    """The columns that need no vectors. `live` (n,) says which notes may be mentioned; `usual` values of words."""
     query = query_terms(message.text)
     asked = concepts(query, message.text, glossary, thesaurus)
-    bm25_text, cover_text, best_text = _words(shelf.text, asked, live)
-    bm25_when, cover_when, best_when = _words(shelf.phrases, asked, live)
+    bm25_text, cover_text, best_text = _words(shelf.text, asked, live, *usual.get("length_text", (1.0,)))
+    bm25_when, cover_when, best_when = _words(shelf.phrases, asked, live, *usual.get("length_when", (1.0,)))
+    both = bm25_text + bm25_when
+    phrased = float(shelf.has_when[live].mean()) if live.any() else 0.0
+    usually = _between(usual, "words", phrased)
+    count = int(live.sum())
+    few = max(0.0, 1 - count / ENOUGH)
     shape = forms(message.text)
     return {
-        "bm25_text": bm25_text, "cover_text": cover_text, "best_text": best_text, "lead_text": _lead(bm25_text, live),
+        "bm25_text": bm25_text, "cover_text": cover_text, "best_text": best_text,
+        "lead_text": _lead(bm25_text, live, usual.get("bm25_text", ())),
         "bm25_when": bm25_when, "cover_when": cover_when, "best_when": best_when,
-        "lead_when_words": _lead(bm25_when, live),
-        "duel_words": _duel(bm25_text + bm25_when, live), "rank_words": _rank(bm25_text + bm25_when, live),
-        **_nature(message, shelf, query), **_shape(message), **shape,
+        "lead_when_words": np.where(
+            shelf.has_when, _lead(bm25_when, live & shelf.has_when, usual.get("bm25_when", ())), 0.0
+        ),
+        "duel_words": _duel(both, live, usually), "rank_words": _rank(both, live, usually),
+        "few": few, "many": float(np.log(max(count, ENOUGH) / ENOUGH)), "few_words": few * both,
+        **_nature(message, shelf, query, live), **_shape(message), **shape,
         "edit_user": shape["edit"] * shelf.user, "general_project": shape["general"] * ~shelf.user,
         "announces_user": shape["announces"] * shelf.user,
         "symptom_fact": shape["symptom"] * (shelf.types == TYPES.index("gotcha")),
@@ -213,11 +278,16 @@ def wording(
 
 
 def evidence(
-    words: Mapping[str, NDArray[Any] | float], shelf: Shelf, engine: str, vector: Floats, live: NDArray[np.bool_]
+    words: Mapping[str, NDArray[Any] | float],
+    shelf: Shelf,
+    engine: str,
+    vector: Floats,
+    live: NDArray[np.bool_],
+    usual: Usual,
 ) -> Floats:
     """The numbers (n, len(NUMBERS)) of every note of the shelf, `words` being what `wording` found.
 
-    `vector` is the unit vector of the message in the space of `shelf.engines[engine]`.
+    `vector` is the unit vector of the message in the space of `shelf.engines[engine]`, `usual` what this engine finds.
     """
     size = len(shelf)
     vectors = shelf.engines[engine]
@@ -228,19 +298,25 @@ def evidence(
     chunk, _ = _best(size, _cosines(vectors.chunk[rows], vector), vectors.chunk_owner[rows])
     top = np.maximum(np.maximum(head, chunk), when)
     sure = live & vectors.have
-    lead_top = _lead(top, sure)
-    spread = float(top[sure].std()) if sure.any() else 1.0
+    phrased = float(shelf.has_when[sure].mean()) if sure.any() else 0.0
+    usually = _between(usual, "top", phrased)
+    lead_top = _lead(top, sure, usually)
+    spread = float(filled(top[sure], usually).std()) if sure.any() else 1.0
+    few = words["few"]
     minimal, assistant = words["minimal"], words["assistant"]
     columns: dict[str, NDArray[Any] | float] = {
         **words,
         "head": head, "chunk": chunk, "when": when, "when_second": second, "top": top,
-        "lead_head": _lead(head, sure), "lead_chunk": _lead(chunk, sure),
-        "lead_when": _lead(when, sure & shelf.has_when),
+        "lead_head": _lead(head, sure, usual.get("head", ())),
+        "lead_chunk": _lead(chunk, sure, usual.get("chunk", ())),
+        "lead_when": np.where(shelf.has_when, _lead(when, sure & shelf.has_when, usual.get("when", ())), 0.0),
+        "near_when": np.maximum(when - _NEAR_COSINE, 0), "near_top": np.maximum(top - _NEAR_COSINE, 0),
+        "few_top": few * top, "few_lead": few * lead_top,
         "lead_top": lead_top, "gap_top": lead_top / max(spread, 1e-3) / 10,
         "minimal_project": minimal * ~shelf.user, "minimal_lead": minimal * lead_top,
         "assistant_user": assistant * shelf.user, "assistant_lead": assistant * lead_top,
         "bare_lead": words["bare"] * lead_top,
-        "duel_top": _duel(top, sure), "rank_top": _rank(top, sure),
+        "duel_top": _duel(top, sure, usually), "rank_top": _rank(top, sure, usually),
         **{f"{name}_lead": words[name] * lead_top for name in FORMS},
     }  # fmt: skip
     out = np.empty((size, len(NUMBERS)), np.float32)
@@ -249,16 +325,17 @@ def evidence(
     return out
 
 
-def _nature(message: Message, shelf: Shelf, query: Query) -> dict[str, NDArray[Any]]:
+def _nature(message: Message, shelf: Shelf, query: Query, live: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
     """Numbers of the note's type, its kinds of action against the message's, its project, its language."""
     said = announced(message.text)
     common = shelf.kinds & said & ~PERSONAL
     # A kind that many notes speak of tells less.
+    missing = max(0, ENOUGH - int(live.sum()))
     overlap = np.zeros(len(shelf), np.float32)
     for bit in range(len(KINDS)):
         if said >> bit & 1 and 1 << bit != PERSONAL:
             having = (shelf.kinds >> bit & 1).astype(np.float32)
-            overlap += having / (1 + 0.15 * float(having.sum()))
+            overlap += having / (1 + 0.15 * (float(having[live].sum()) + _KIND_SHARE * missing))
     words = set(query.words) | {name.casefold() for name in query.identifiers}
     named = np.array([bool(name) and name in words for name in shelf.workspaces], np.bool_)
     by_name = named[shelf.projects]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, cast
 from unicodedata import category
 
@@ -75,6 +75,8 @@ class Linear:
     """A logistic model: bias and weights of the numbers of `evidence.NUMBERS`, and where it speaks.
 
     `first` is the least logit of the first hint, `later` that of the others, which also lie at most `within` below it.
+    `falls` says by the number of notes in force, ascending, how far logits fall: false hits are to be as rare in a
+    small store, or a very large one, as in others.
     """
 
     bias: float
@@ -82,6 +84,19 @@ class Linear:
     first: float
     later: float
     within: float
+    falls: Sequence[tuple[float, float]] = ()
+
+    def fall(self, count: int) -> float:
+        """How far logits fall among `count` notes in force; between the given numbers in step with the logarithm."""
+        if not self.falls or count < 1:
+            return 0.0
+        before = self.falls[0]
+        for after in self.falls:
+            if count <= after[0]:
+                span = math.log(after[0] / before[0]) if after[0] > before[0] else 1.0
+                return before[1] + (after[1] - before[1]) * max(0.0, math.log(count / before[0])) / span
+            before = after
+        return before[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +105,10 @@ class Weights:
 
     models: Mapping[str, Linear]
     reject: float
-    """How far a logit falls for a message that is the very one that the hint was rejected for."""
+    """How far below the threshold a logit falls for a message that is as like as can be to one that the note was
+    rejected for."""
+    usual: Mapping[str, Mapping[str, Sequence[float]]] = field(default_factory=dict[str, Mapping[str, Sequence[float]]])
+    """By engine, and as "words": see `evidence.Usual`."""
 
     @classmethod
     def parse(cls, loaded: Mapping[str, Any]) -> Weights:
@@ -102,10 +120,15 @@ class Weights:
                 float(one["first"]),
                 float(one["later"]),
                 float(one["within"]),
+                tuple((float(count), float(depth)) for count, depth in one["falls"]),
             )
             for name, one in cast("Mapping[str, Mapping[str, Any]]", loaded["models"]).items()
         }
-        return cls(models, float(loaded["reject"]))
+        usual = {
+            str(name): {str(key): tuple(map(float, values)) for key, values in some.items()}
+            for name, some in cast("Mapping[str, Mapping[str, Sequence[float]]]", loaded["usual"]).items()
+        }
+        return cls(models, float(loaded["reject"]), usual)
 
 
 @dataclass(frozen=True, slots=True)

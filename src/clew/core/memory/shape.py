@@ -90,6 +90,11 @@ _ASKS: Final = re.compile(
     r"^(?:what|why|how|who|which|when|is|are|does|do|can)\b|\?\s*$|[？吗呢]\s*$|^(?:解释|讲讲|什么|为什么|怎么)|是什么|有哪些|多少",
     re.IGNORECASE,
 )
+_MAY: Final = re.compile(
+    r"^(?:今天|明天|今晚|现在|这会儿|这周|下?周[一二三四五六日天末])?(?:还|就)?(?:能不能|要不要|该不该|能|可以|要|该|需要)"
+    r"(?!.{0,3}(?:什么|多少|怎么)).{2,16}[吗么?？]*$"
+)
+"""May it be done? Chinese leaves out who does it."""
 _CODE: Final = re.compile(_FORMS["code"])
 
 
@@ -98,6 +103,6 @@ def forms(text: str) -> dict[str, float]:
     lower = text.strip()
     found = {name: float(pattern.search(lower) is not None) for name, pattern in zip(_FORMS, _PATTERNS, strict=True)}
     found["code"] = float(_CODE.search(lower) is not None)
-    asks = _ASKS.search(lower) is not None
+    asks = _ASKS.search(lower) is not None and _MAY.search(lower) is None
     found["impersonal"] = float(asks and not (found["ours"] or found["code"] or found["symptom"] or found["announces"]))
     return found

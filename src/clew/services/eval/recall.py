@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
 
@@ -100,13 +101,13 @@ def evaluate_recall(
 ) -> RecallResult:
     """Judge every message and conversation of a folder.
 
-    `today` (YYYY-MM-DD) decides what has expired. Raises NotFound without the files, UsageError where they are
-    something else, or where `today` is no date.
+    `today` (YYYY-MM-DD) decides what has expired: what `expires` on that day or before. Raises NotFound without the
+    files, UsageError where they are something else, or where `today` is no date.
     """
     if days(today) == days("never"):
         raise UsageError(f"`{today}` is no date", hint="write it as 2026-06-15")
     notes = read_notes(folder / memories)
-    stale = {note.id for note in notes if not note.hintable or days(note.expires or "9999-12-31") <= days(today)}
+    stale = {note.id for note in notes if not note.hintable or days(note.expires or "9999-12-31") < days(today)}
     opened = open_engines(engines)
     shelf = make_shelf(notes, load_words()[0], {name: (one.lookup, one.means) for name, one in opened.items()})
     recaller = Recaller(shelf, {name: one.open for name, one in opened.items()})
@@ -137,10 +138,17 @@ def evaluate_recall(
 
 
 def read_notes(folder: Path) -> list[Note]:
-    """The notes of a folder. Raises NotFound where there are none."""
-    notes = [
-        note_of(read_document(f"user/{path.name}", path.read_text(encoding="utf-8", errors="replace")))
+    """The notes of a folder. Raises NotFound where there are none.
+
+    In labelled folders a note is stale from the day that `expires` names; in memory that is the last day on which it
+    holds, so the day before takes its place.
+    """
+    documents = [
+        read_document(f"user/{path.name}", path.read_text(encoding="utf-8", errors="replace"))
         for path in sorted(folder.glob("*.md"))
+    ]
+    notes = [
+        note_of(replace(one, expires=one.expires - timedelta(days=1)) if one.expires else one) for one in documents
     ]
     if not notes:
         raise NotFound(f"no notes in {folder}", hint="the folder holds `memories/*.md` and `messages.jsonl`")
