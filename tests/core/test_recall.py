@@ -10,10 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.core.memory.actions import KINDS, announced, ruled
-from clew.core.memory.recall import MOST_DESCRIPTION, Note, Scored, choose, hint
+from clew.core.memory.evidence import ENOUGH, Message, concepts, filled
+from clew.core.memory.recall import MOST_DESCRIPTION, Linear, Note, Scored, choose, hint
 from clew.core.memory.shape import forms
 from clew.core.memory.shelf import Postings, Texts, days, term_key, text_bag
 from clew.core.memory.window import WINDOW, Shown, suppressed
+from clew.core.text.terms import query_terms
 from clew.services.recall import load_words
 
 
@@ -103,6 +105,35 @@ def test_the_manner_of_a_message_tells_rewording_from_announcing() -> None:
     assert forms("Put this into polite German: the room is free")["rewording"] == 1.0
     assert forms("I'll run the migration now")["announces"] == 1.0
     assert forms("which notes apply")["announces"] == 0.0
+
+
+def test_a_question_whether_something_may_be_done_is_not_taken_for_one_of_general_knowledge() -> None:
+    assert forms("今天能发版吗？")["impersonal"] == forms("可以合并了吗")["impersonal"] == 0.0
+    assert forms("能解释一下什么是闭包吗")["impersonal"] == forms("闭包是什么")["impersonal"] == 1.0
+
+
+def test_a_chinese_word_and_its_translations_are_one_thing_and_moments_are_none() -> None:
+    words = load_words()
+    found = concepts(query_terms("今天能发版吗"), "今天能发版吗", *words)
+    assert [{term for term, _ in one} & {"发版", "releas"} for one in found] == [{"发版", "releas"}]
+    assert concepts(query_terms("now, today"), "now, today", *words) == []
+    assert not Message("风这么大还吊吗").bare and Message("为什么").bare
+
+
+@given(st.lists(st.floats(-1, 1, width=16), max_size=40), st.lists(st.floats(-1, 1, width=16), min_size=1))
+def test_a_small_store_is_filled_up_with_usual_notes_and_a_large_one_is_left_alone(own: list, usual: list) -> None:
+    usual.sort()
+    pool = filled(np.array(own, np.float32), usual)
+    assert len(pool) == max(ENOUGH, len(own))
+    np.testing.assert_array_equal(pool[: len(own)], np.array(own, np.float32))
+    assert all(usual[0] - 1e-6 <= one <= usual[-1] + 1e-6 for one in pool[len(own) :].tolist())
+    assert len(filled(np.array(own, np.float32), ())) == len(own)
+
+
+def test_how_far_chances_fall_by_size_lies_between_the_measured_sizes() -> None:
+    one = Linear(0.0, {}, 1.0, 1.0, 1.5, ((2, -1.0), (8, 1.0), (50, 0.0)))
+    assert [one.fall(count) for count in (1, 2, 4, 8, 50, 9_000)] == pytest.approx([-1, -1, 0, 1, 0, 0])
+    assert Linear(0.0, {}, 1.0, 1.0, 1.5).fall(3) == 0.0
 
 
 def test_a_chinese_note_carries_its_translation_as_a_term() -> None:

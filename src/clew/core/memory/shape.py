@@ -92,7 +92,7 @@ _ASKS: Final = re.compile(
 )
 _MAY: Final = re.compile(
     r"^(?:今天|明天|今晚|现在|这会儿|这周|下?周[一二三四五六日天末])?(?:还|就)?(?:能不能|要不要|该不该|能|可以|要|该|需要)"
-    r"(?!.{0,3}(?:什么|多少|怎么)).{2,16}[吗么?？]*$"
+    r"(?!.*(?:什么|多少|怎么|解释|介绍|翻译)).{2,16}[吗么?？]*$"
 )
 """May it be done? Chinese leaves out who does it."""
 _CODE: Final = re.compile(_FORMS["code"])
