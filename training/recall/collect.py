@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from worlds import TODAY, Said, World, read_worlds
@@ -45,20 +46,20 @@ WHOLE, EVERY = 30, 200
 class Kept:
     """An engine that computes no text twice."""
 
-    def __init__(self, engine):
+    def __init__(self, engine: Any):
         self.engine, self.name, self.seen = engine, engine.name, {}
 
-    def _rows(self, texts, side):
+    def _rows(self, texts: Any, side: str):
         new = [text for text in dict.fromkeys(texts) if (side, text) not in self.seen]
         if new:
             made = getattr(self.engine, side)(new)
             self.seen.update({(side, text): row for text, row in zip(new, made, strict=True)})
         return np.stack([self.seen[side, text] for text in texts]).astype(np.float32)
 
-    def queries(self, texts):
+    def queries(self, texts: Any):
         return self._rows(texts, "queries")
 
-    def passages(self, texts):
+    def passages(self, texts: Any):
         return self._rows(texts, "passages")
 
 
@@ -70,7 +71,7 @@ class Static:
     def __init__(self):
         self.table = StaticTable.load()
 
-    def queries(self, texts):
+    def queries(self, texts: Any):
         return self.table.encode(texts)
 
     passages = queries
@@ -102,7 +103,7 @@ class Tools:
     thesaurus: Thesaurus
     usual: dict[str, dict[str, list[float]]] = field(default_factory=lambda: {"e5": {}, "static": {}, "words": {}})
 
-    def shelf(self, notes, phrased: bool, *, settled: bool = False) -> Shelf:
+    def shelf(self, notes: Any, phrased: bool, *, settled: bool = False) -> Shelf:
         """Both kinds of store hold the same notes. In `settled` ones the language means are the shipped ones."""
         recall_shelf.STORE_COUNTS = 1e9 if settled else 50
         store = notes if phrased else [replace(note, when=()) for note in notes]

@@ -9,8 +9,12 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
 
 ROOT = Path(__file__).parent.parent.parent
 TARGET = ROOT / "src" / "clew" / "data" / "recall.json"
@@ -51,7 +55,7 @@ class Pairs:
         """Rows of each message with each store."""
 
 
-def newton(x, y, weight, l2):
+def newton(x: Floats, y: Floats, weight: Floats, l2: float):
     """Logistic regression with L2 (not on the bias) on standardised columns; bias and weights for raw columns."""
     x = x.astype(np.float64)
     mean, scale = x.mean(axis=0), x.std(axis=0)
@@ -72,7 +76,7 @@ def newton(x, y, weight, l2):
     return beta[-1] - weights @ mean, weights
 
 
-def fit_model(pairs: Pairs, key: str, rows):
+def fit_model(pairs: Pairs, key: str, rows: Any):
     used = rows & (pairs.label != 2)
     small = pairs.size < WHOLE_SIZE
     weight = np.where(pairs.own, 1.0, STRANGER) * np.where(pairs.label == 1, HARMFUL, 1.0)
@@ -80,7 +84,7 @@ def fit_model(pairs: Pairs, key: str, rows):
     return newton(pairs.numbers[key][used], (pairs.label[used] == 3).astype(float), weight[used], L2)
 
 
-def emitted(logit, first, later, within, most=3):
+def emitted(logit: Floats, first: Any, later: Any, within: float, most: int = 3):
     order = np.argsort(-logit, kind="stable")[:most]
     if not len(order) or logit[order[0]] < first:
         return order[:0]
@@ -90,7 +94,7 @@ def emitted(logit, first, later, within, most=3):
     )
 
 
-def measure(pairs: Pairs, logit, stores, first, later, within):
+def measure(pairs: Pairs, logit: Floats, stores: Any, first: Any, later: Any, within: float):
     """recall@3, precision, emitted recall, false hits, harmful, messages without and with relevant notes."""
     hits = shown = noise = false = harmful = wanted = none = some = 0
     ranked = []
@@ -122,7 +126,7 @@ def of_size(pairs: Pairs, *sizes: int):
     return [(start, stop) for start, stop in pairs.stores if pairs.size[start] in sizes]
 
 
-def worst(pairs: Pairs, logit, stores, *, never=False):
+def worst(pairs: Pairs, logit: Floats, stores: Any, *, never: bool = False):
     """Of each message without a relevant note in its store the greatest logit of a note that would be wrong,
     descending; with `never` only of messages that have none in their world either."""
     found = []
@@ -133,7 +137,7 @@ def worst(pairs: Pairs, logit, stores, *, never=False):
     return np.sort(found)[::-1]
 
 
-def thresholds(pairs: Pairs, logit, least_precision, rate):
+def thresholds(pairs: Pairs, logit: Floats, least_precision: float, rate: float):
     """The first threshold with the greatest emitted recall at a precision in whole worlds, and a false hit for at
     most the share `rate` of messages without a relevant note."""
     best = None
@@ -141,13 +145,13 @@ def thresholds(pairs: Pairs, logit, least_precision, rate):
     for first in np.arange(-1.5, 4.01, 0.1):
         for later in (first, first + 0.5, first + 1.0):
             figures = measure(pairs, logit, whole, first, later, WITHIN)
-            if figures["precision"] >= least_precision and figures["false"] <= rate * figures["none"]:
-                if best is None or figures["emitted"] > best[0]:
-                    best = (figures["emitted"], round(float(first), 2), round(float(later), 2))
+            quiet = figures["precision"] >= least_precision and figures["false"] <= rate * figures["none"]
+            if quiet and (best is None or figures["emitted"] > best[0]):
+                best = (figures["emitted"], round(float(first), 2), round(float(later), 2))
     return best or (0.0, 2.0, 2.5)
 
 
-def falls(pairs: Pairs, logit, first, missing):
+def falls(pairs: Pairs, logit: Floats, first: Any, missing: Any):
     """By the number of notes in force: how far logits fall there, so that false hits are no more frequent than in
     whole worlds."""
     rate = float((worst(pairs, logit, of_size(pairs, WHOLE_SIZE)) >= first).mean())
@@ -162,7 +166,7 @@ def falls(pairs: Pairs, logit, first, missing):
     return found
 
 
-def fallen(pairs: Pairs, logit, knots):
+def fallen(pairs: Pairs, logit: Floats, knots: Any):
     """Logits after their fall."""
     counts, depths = np.array(knots, float).T
     sizes = np.diff(pairs.starts)
@@ -178,7 +182,7 @@ def out_of_fold(pairs: Pairs, key: str):
     return logit
 
 
-def show(name, figures):
+def show(name: str, figures: Any):
     print(
         f"{name:24s} " + "  ".join(f"{k} {v:.3f}" if isinstance(v, float) else f"{k} {v}" for k, v in figures.items()),
         flush=True,
@@ -214,7 +218,7 @@ def main() -> None:
         }  # fmt: skip
         if "--weights" in sys.argv:
             scale = pairs.numbers[key].std(axis=0)
-            for name, one in sorted(zip(pairs.names, weights * scale), key=lambda item: -abs(item[1])):
+            for name, one in sorted(zip(pairs.names, weights * scale, strict=True), key=lambda item: -abs(item[1])):
                 print(f"      {name:18s} {one:+.2f}")
     usual = json.loads((folder / "usual.json").read_text(encoding="utf-8"))
     if "--measure" not in sys.argv:

@@ -12,8 +12,8 @@ import click
 
 from clew.entrypoints.cli.mcp_zh import MCP_HELP
 from clew.entrypoints.cli.notes_zh import NOTES_HELP
-from clew.entrypoints.cli.recall_zh import RECALL_HELP
 from clew.entrypoints.cli.purge_zh import PURGE_HELP
+from clew.entrypoints.cli.recall_zh import RECALL_HELP
 from clew.entrypoints.cli.sync_zh import SYNC_HELP
 
 HEADINGS = {"Options": "选项", "Commands": "命令", "Arguments": "参数"}
