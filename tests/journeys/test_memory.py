@@ -92,6 +92,31 @@ def test_what_was_said_already_is_not_written_twice_and_a_correction_supersedes(
     assert hits[0]["reference"].startswith(said(third)) and hits[-1]["stale"]
 
 
+@pytest.mark.requirement("W-01", "W-04")
+@pytest.mark.parametrize("replacing", [True, False], ids=["replace", "append"])
+def test_of_eight_who_write_one_note_at_once_none_loses_a_word_and_one_note_holds(
+    harbour: Path, home: Path, replacing: bool
+) -> None:
+    words = [f"Berth {number} is free." for number in range(8)]
+    more = ["--replace"] if replacing else []
+    running = [
+        subprocess.Popen(
+            [*ARGV, "note", word, "--name", "Same", *more], cwd=harbour, env=environ({}),
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )
+        for word in words
+    ]  # fmt: skip
+    told = [(one.communicate(timeout=120)[1], one.returncode) for one in running]
+    assert [status for _, status in told] == [0] * 8, told
+    (holds,) = clew("memory", "list", "--json", cwd=harbour).json
+    texts = {path: path.read_text(encoding="utf-8") for path in notes_of(home)}
+    assert len(texts) == (8 if replacing else 1)
+    assert sorted(word for word in words for text in texts.values() if word in text) == words
+    newer = [text.partition("superseded_by: ")[2].split("\n")[0] for text in texts.values()]
+    assert newer.count("") == 1 and len(set(newer)) == len(newer), "a chain, without forks"
+    assert clew("memory", "check", cwd=harbour).status == 0 and holds["name"] == "Same"
+
+
 @pytest.mark.requirement("W-01", "W-14")
 def test_a_log_grows_by_the_day_and_its_entries_open_by_their_lines(harbour: Path) -> None:
     clew("log", "moved the tests to tox", cwd=harbour)
@@ -429,3 +454,36 @@ def test_what_cannot_be_done_is_told_with_what_can(harbour: Path, home: Path, ar
     chinese = clew(*arguments, cwd=harbour, env={"LC_ALL": "zh_CN.UTF-8"})
     assert chinese.err.startswith("错误：") and "\n提示：" in chinese.err
     assert clew("note", "-", cwd=harbour, stdin=b"\0\1").status == 2
+
+
+@pytest.mark.requirement("S-03")
+def test_what_a_hand_edit_left_in_front_matter_and_names_is_shown_nowhere(harbour: Path, home: Path) -> None:
+    said(clew("note", "The crane stops at wind force 7.", "--name", "Crane", cwd=harbour))
+    (path,) = notes_of(home)
+    notes = path.parent
+    head = (
+        f"id: {SECRET}", "name: Hoist", "description: who may lift the crane in wind", f"type: {SECRET}",
+        f"expires: {SECRET}", "tags: [<private>Ada's cat</private>]", f"{SECRET}: x", "when: [lifting in this wind]",
+    )  # fmt: skip
+    hoist = "---\n" + "\n".join(head) + "\n---\nHoist of the crane: ask Ada.\n"
+    write(
+        notes,
+        {
+            "hoist.md": hoist,
+            f"{SECRET}.md": "---\nid: mem_aaaaaaaaaaaa\nname: Tower\ndescription: the tower\n---\nTower.\n",
+        },
+    )
+    listed, checked = clew("memory", "list", "--json", cwd=harbour), clew("memory", "check", cwd=harbour)
+    assert [row["id"] for row in listed.json if row["name"] == "Hoist"] == [""]
+    assert "the id has characters" in checked.out and "the name of the file holds a secret" in checked.out
+    for arguments in (
+        ("memory", "list"), ("memory", "check", "--json"), ("memory", "search", "hoist crane tower"),
+        ("recall", "-v", "may we lift in this wind?"), ("memory", "rebuild"), ("audit",),
+    ):  # fmt: skip
+        done = clew(*arguments, cwd=harbour)
+        for shown in (done, listed, checked):
+            assert SECRET not in shown.out + shown.err and "Ada's cat" not in shown.out + shown.err, arguments
+    kept = [one for one in home.rglob("*") if one.is_file() and "memory/workspaces" not in one.as_posix()]
+    assert not [one for one in kept if SECRET.encode() in one.read_bytes()]
+    assert clew("memory", "check", "--fix", cwd=harbour).status == 1
+    assert "\nid: mem_" in (notes / "hoist.md").read_text(encoding="utf-8")

@@ -20,7 +20,7 @@ from clew.core.memory.document import MOST_NAME, TYPES, Document, clean_line, ne
 from clew.core.memory.edit import Draft, first_sentence
 from clew.core.text.frontmatter import Given
 from clew.core.text.printable import printable
-from clew.errors import ClewError, NotFound, StoreError, UsageError
+from clew.errors import ClewError, NotFound, Refused, StoreError, UsageError
 from clew.services.memory_search import BUDGET, SCOPES, VARIANT, Found, MemorySearch, refresh
 from clew.stores.audit import Audit
 from clew.stores.documents import Documents, Receipt
@@ -114,12 +114,14 @@ class Memory:
     def note(self, wish: NoteWish) -> Saved:
         """Keep a note. Raises UsageError for what is missing or unknown, and what Documents raises."""
         self._demand(wish)
-        there = self.named(wish.name, personal=wish.personal, branch=wish.branch)
-        if there is None:
-            return self._create(wish)
-        if wish.mode == "replace":
-            return self._replace(there, wish)
-        return self._append(there, wish)
+        # Between the look at what holds and the writing nobody else may write: else two would hold.
+        with self.documents.hold(*self._place(wish)):
+            there = self.named(wish.name, personal=wish.personal, branch=wish.branch)
+            if there is None:
+                return self._create(wish)
+            if wish.mode == "replace":
+                return self._replace(there, wish)
+            return self._append(there, wish)
 
     def log(self, text: str, heading: str = "") -> Saved:
         """An entry in today's log of the workspace."""
@@ -330,9 +332,14 @@ class Memory:
             expires=wish.expires,
         )
 
-    def _create(self, wish: NoteWish) -> Saved:
-        tier, workspace = ("user", "") if wish.personal else ("note", self.workspace)
-        receipt = self.documents.create(self._draft(wish), tier=tier, workspace=workspace, today=self._today())
+    def _place(self, wish: NoteWish) -> tuple[str, str]:
+        """Tier and workspace of what is wished."""
+        return ("user", "") if wish.personal else ("note", self.workspace)
+
+    def _create(self, wish: NoteWish, supersedes: Sequence[str] = ()) -> Saved:
+        tier, workspace = self._place(wish)
+        draft = self._draft(wish, supersedes)
+        receipt = self.documents.create(draft, tier=tier, workspace=workspace, today=self._today())
         return self._saved("created", receipt, f"new note `{wish.name}`")
 
     def _append(self, there: Document, wish: NoteWish) -> Saved:
@@ -361,10 +368,13 @@ class Memory:
     def _replace(self, there: Document, wish: NoteWish) -> Saved:
         if there.body.strip() == wish.text.strip() and not wish.when and not wish.description:
             return Saved("unchanged", there.ref or there.path, self._receipt(there))
+        if not there.id:
+            raise Refused(f"`{there.path}` has no id", hint="`clew memory check --fix` gives it one")
         # What brings the old note to mind must bring the new one.
         when, tags = wish.when or there.when, wish.tags or there.tags
         wish = replace(wish, when=when, tags=tags, type=there.type if wish.type == "note" else wish.type)
-        created = self._create(wish)
+        # Should the process die before the old one says so too, `check` finds the open side.
+        created = self._create(wish, (there.id,))
         _, receipt = self.documents.supersede(there.path, created.receipt.path, today=self._today())
         saved = self._saved("superseded", receipt, f"`{wish.name}` supersedes {there.ref}")
         return Saved("superseded", saved.ref, receipt, there.ref, saved.audited)

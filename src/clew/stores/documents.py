@@ -12,6 +12,7 @@ import errno
 import os
 import secrets
 import stat
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime
@@ -27,7 +28,6 @@ from clew.core.memory.document import (
     Document,
     digest_of,
     document_of,
-    read_document,
     tier_of,
 )
 from clew.core.memory.document import unreadable as unreadable_document
@@ -35,6 +35,8 @@ from clew.core.memory.edit import MOST_APPENDED, Draft, appended, draft_text, lo
 from clew.core.text.frontmatter import Given, edit
 from clew.core.text.printable import printable
 from clew.errors import ClewError, Conflict, NotFound, OverBudget, Refused
+from clew.stores.clean_reading import PLAIN as _PLAIN
+from clew.stores.clean_reading import without_secrets
 from clew.stores.durable import locked, make_folder, move, put, read_bytes, translated
 
 LOCK_SECONDS: Final = 10.0
@@ -99,6 +101,7 @@ class Documents:
         self.redact = redact
         self.new_id = new_id
         self._lock_seconds = lock_seconds
+        self._held = threading.local()
 
     # ------------------------------------------------------------------ reading
 
@@ -139,6 +142,13 @@ class Documents:
                 yield unreadable_document(path, str(error), error.hint)
 
     # ------------------------------------------------------------------ writing
+
+    def hold(self, tier: str = "note", workspace: str = "") -> contextlib.AbstractContextManager[None]:
+        """Nobody else writes to the workspace (or to `user`) while this is open: what was read there still holds.
+
+        Whoever holds it may write there as usual, and hold it again.
+        """
+        return self._locked(f"{folder_of(tier, workspace)}/x.md")
 
     def create(self, draft: Draft, *, tier: str = "note", workspace: str = "", today: date, id: str = "") -> Receipt:
         """A new document under a name made from its own; `-2` and so on where that is taken."""
@@ -207,7 +217,7 @@ class Documents:
         self._demand_there(new)
         with contextlib.ExitStack() as stack:
             for folder in sorted({self._lock_folder(old), self._lock_folder(new)}):
-                stack.enter_context(locked(folder, self._lock_seconds))
+                stack.enter_context(self._holding(folder))
             older, newer = self.read(old), self.read(new)
             if not older.id or not newer.id:
                 lacking = newer if older.id else older
@@ -233,7 +243,7 @@ class Documents:
             target = next(folder / name for name in names if not os.path.lexists(folder / name))
             move(real, target, printable(path))
             moved = f"{path.rpartition('/')[0]}/{ARCHIVE}/{target.name}"
-            return _receipt(moved, read_bytes(target, len(content) + 1, printable(moved)))
+            return _receipt(moved, read_bytes(target, len(content) + 1, printable(moved)), self.redact)
 
     # ------------------------------------------------------------------ paths
 
@@ -262,7 +272,23 @@ class Documents:
         return Path(os.path.realpath(self.root), *inside[: 2 if inside[0] == "workspaces" else 1][: len(inside) - 1])
 
     def _locked(self, path: str) -> contextlib.AbstractContextManager[None]:
-        return locked(self._lock_folder(path), self._lock_seconds)
+        return self._holding(self._lock_folder(path))
+
+    @contextlib.contextmanager
+    def _holding(self, folder: Path) -> Iterator[None]:
+        """The lock of a folder; a thread that has it goes on, since it would only wait for itself."""
+        if not hasattr(self._held, "folders"):
+            self._held.folders = set[Path]()
+        folders: set[Path] = self._held.folders
+        if folder in folders:
+            yield
+            return
+        with locked(folder, self._lock_seconds):
+            folders.add(folder)
+            try:
+                yield
+            finally:
+                folders.discard(folder)
 
     def _scan(self) -> Iterator[tuple[str, os.stat_result | Document]]:
         """Files of the tiers by path, and what stands for those that cannot be reached."""
@@ -291,6 +317,11 @@ class Documents:
                 for entry in entries:
                     name = entry.name
                     path = prefix + name
+                    if not _PLAIN.fullmatch(name) and (clean := self.redact(name)) != name:
+                        if not name.startswith(".") and name != ARCHIVE and (entry.is_dir() or holds):
+                            what = "the name of the file holds a secret, so it is neither searched nor hinted"
+                            yield prefix + clean, unreadable_document(printable(prefix + clean), what, "rename it")
+                        continue
                     if name.startswith(".") or name == ARCHIVE or (entry.is_symlink() and not self._inside(path, root)):
                         continue
                     if entry.is_dir():
@@ -318,7 +349,7 @@ class Documents:
             raise Refused(f"`{printable(path)}` is not UTF-8, in line {line}", hint="save it as UTF-8") from error
 
     def _document(self, path: str, content: bytes) -> Document:
-        return read_document(path, self._text(path, content))
+        return without_secrets(path, self._text(path, content), self.redact)
 
     def _clean(self, text: str) -> str:
         clean = self.redact(text.encode("utf-8", "replace").decode("utf-8"))
@@ -356,7 +387,7 @@ class Documents:
                 raise _conflict(path, expect, digest_of(current))
             text = make(current)
             if text == current:
-                return replace(_receipt(path, content), written=False)
+                return replace(_receipt(path, content, self.redact), written=False)
             _demand(len(text), MOST_CHARACTERS, "a document", "begin another one")
             try:
                 receipt = self._put(path, text, seen=content, given=text if added or not given else given)
@@ -383,7 +414,7 @@ class Documents:
 
         content = text.encode("utf-8")
         put(real, content, mode=mode, seen=seen, changed=changed, shown=shown)
-        return replace(_receipt(path, content), redacted=text != given)
+        return replace(_receipt(path, content, self.redact), redacted=text != given)
 
 
 def folder_of(tier: str, workspace: str = "") -> str:
@@ -409,9 +440,9 @@ def _stat_of(path: str, entry: os.DirEntry[str]) -> os.stat_result | Document:
         return unreadable_document(path, str(failure), failure.hint)
 
 
-def _receipt(path: str, content: bytes) -> Receipt:
+def _receipt(path: str, content: bytes, redact: Callable[[str], str]) -> Receipt:
     text = content.decode("utf-8", "replace")
-    return Receipt(path, digest_of(text), len(content), _lines(text), read_document(path, text).id)
+    return Receipt(path, digest_of(text), len(content), _lines(text), without_secrets(path, text, redact).id)
 
 
 def _lines(text: str) -> int:
