@@ -34,7 +34,8 @@ MOST_AT_ONCE: Final = 1_000
 as far as their files did not change, until something else prepares them."""
 EMBEDDED_AT_ONCE: Final = 60
 """Texts that are embedded after one write."""
-_FORMAT: Final = 1
+_FORMAT: Final = 2
+"""Raise it when what may be kept of a note changes."""
 
 Places = Mapping[str, tuple[str, str, str]]
 """By path: how the file looked (size, times, inode), the id of its document, its branch."""
