@@ -117,6 +117,18 @@ def test_of_eight_who_write_one_note_at_once_none_loses_a_word_and_one_note_hold
     assert clew("memory", "check", cwd=harbour).status == 0 and holds["name"] == "Same"
 
 
+@pytest.mark.requirement("W-01", "W-04")
+def test_a_note_without_a_name_is_never_added_to_another(harbour: Path, home: Path) -> None:
+    begin = "The crane on the north quay of the old harbour stops when the wind"
+    refs = {said(clew("note", f"{begin} blows from the {side}.", cwd=harbour)) for side in ("north", "south")}
+    assert len(refs) == 2 == len(notes_of(home))
+    assert clew("note", f"{begin} blows from the north.", cwd=harbour).err.startswith("nothing to save")
+    nameless = clew("note", f"{begin} turns.", "--replace", cwd=harbour)
+    assert nameless.status == 2 and "--name NAME" in nameless.err and len(notes_of(home)) == 2
+    long = clew("note", "Stop.", "--name", "n" * 81, cwd=harbour)
+    assert long.status == 2 and "longer than 80 characters" in long.err and len(notes_of(home)) == 2
+
+
 @pytest.mark.requirement("W-01", "W-14")
 def test_a_log_grows_by_the_day_and_its_entries_open_by_their_lines(harbour: Path) -> None:
     clew("log", "moved the tests to tox", cwd=harbour)
@@ -456,7 +468,7 @@ def test_what_cannot_be_done_is_told_with_what_can(harbour: Path, home: Path, ar
     assert clew("note", "-", cwd=harbour, stdin=b"\0\1").status == 2
 
 
-@pytest.mark.requirement("S-03")
+@pytest.mark.requirement("W-09")
 def test_what_a_hand_edit_left_in_front_matter_and_names_is_shown_nowhere(harbour: Path, home: Path) -> None:
     said(clew("note", "The crane stops at wind force 7.", "--name", "Crane", cwd=harbour))
     (path,) = notes_of(home)

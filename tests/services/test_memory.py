@@ -133,6 +133,46 @@ def test_a_note_without_a_name_is_called_by_its_first_words(text: str, name: str
     assert first_words(text) == name
 
 
+@pytest.mark.requirement("W-01", "W-04")
+@pytest.mark.parametrize("is_indexed", [False, True])
+def test_texts_that_begin_alike_and_have_no_name_become_notes_of_their_own(
+    memory: Callable[[str], Memory], is_indexed: bool
+) -> None:
+    harbour = memory("harbour-1")
+    begin = "The crane on the north quay of the old harbour stops when the wind"
+    texts = [f"{begin} blows from the {side}." for side in ("north", "south", "east")]
+    saved = []
+    for text in texts:
+        saved.append(harbour.note(NoteWish(text, first_words(text), derived=True)))
+        if is_indexed:
+            harbour.recall("crane")
+    assert [one.action for one in saved] == ["created"] * 3
+    notes = [harbour.find(one.ref) for one in saved]
+    assert [note.body.strip() for note in notes] == texts
+    first = first_words(texts[0])
+    assert [note.name for note in notes] == [first, f"{first} (2)", f"{first} (3)"]
+    stem = notes[0].path.removesuffix(".md")
+    assert [note.path for note in notes[1:]] == [f"{stem}-2.md", f"{stem}-3.md"]
+    again = harbour.note(NoteWish(texts[1], first, derived=True, when=("it blows",)))
+    assert (again.action, again.ref) == ("appended", saved[1].ref) and len(harbour.listing()) == 3
+    assert harbour.note(NoteWish(texts[2], first, derived=True)).action == "unchanged"
+    assert harbour.note(NoteWish("Ask the tower.", first)).ref == saved[0].ref, "a name that is given means its note"
+
+
+@pytest.mark.requirement("W-01")
+def test_a_name_is_compared_whole_and_one_that_is_too_long_is_refused(memory: Callable[[str], Memory]) -> None:
+    harbour = memory("harbour-1")
+    name = "n" * 79
+    ref = harbour.note(NoteWish("One.", f"{name}1")).ref
+    assert harbour.note(NoteWish("Two.", f"{name}2")).action == "created"
+    assert harbour.note(NoteWish("Three.", f"{name}1")).ref == ref
+    with pytest.raises(UsageError, match="longer than 80 characters") as told:
+        harbour.note(NoteWish("Four.", f"{name}12"))
+    assert told.value.hint and len(harbour.listing()) == 2
+    with pytest.raises(UsageError, match="which note to replace"):
+        harbour.note(NoteWish("Five.", "Five", mode="replace", derived=True))
+
+
 @given(st.text(max_size=300))
 def test_first_words_are_one_short_line_whatever_the_text(text: str) -> None:
     name = first_words(text)

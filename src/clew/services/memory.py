@@ -17,7 +17,7 @@ from typing import Final, Literal
 from clew.adapters.memory_git import MemoryGit
 from clew.core.memory.check import Finding, check, mends
 from clew.core.memory.document import MOST_NAME, TYPES, Document, clean_line, nearest
-from clew.core.memory.edit import Draft, first_sentence
+from clew.core.memory.edit import Draft, distinct, first_sentence
 from clew.core.text.frontmatter import Given
 from clew.core.text.printable import printable
 from clew.errors import ClewError, NotFound, Refused, StoreError, UsageError
@@ -55,6 +55,8 @@ class NoteWish:
     """Where a note of that name is there: `append` adds to it, `replace` supersedes it by a new one."""
     branch: str = ""
     expires: date | None = None
+    derived: bool = False
+    """The name was made from the text, and means no note that is there: others may begin in the same way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +118,10 @@ class Memory:
         self._demand(wish)
         # Between the look at what holds and the writing nobody else may write: else two would hold.
         with self.documents.hold(*self._place(wish)):
-            there = self.named(wish.name, personal=wish.personal, branch=wish.branch)
+            if wish.derived:
+                wish, there = self._told_apart(wish)
+            else:
+                there = self.named(wish.name, personal=wish.personal, branch=wish.branch)
             if there is None:
                 return self._create(wish)
             if wish.mode == "replace":
@@ -228,9 +233,8 @@ class Memory:
         tier, workspace = ("user", "") if personal else ("note", self.workspace)
         # As it would be written: without secrets, and no longer than a name may be.
         wanted = clean_line(self.documents.redact(name), MOST_NAME)
-        for one in self._called(wanted, tier, workspace):
-            here = (one.tier, one.workspace, one.branch) == (tier, workspace, branch)
-            if here and one.readable and _same(one.name, wanted) and not one.stale(self._today()):
+        for one in self._called(lambda called: _same(called, wanted), tier, workspace):
+            if one.branch == branch:
                 return one
         return None
 
@@ -259,20 +263,34 @@ class Memory:
                 return found if found is not None and found.id == id else None
         return None
 
-    def _called(self, name: str, tier: str, workspace: str) -> Iterator[Document]:
-        """Documents that may have a name: those that the index knows by it, or all where there is no index yet."""
+    def _called(self, is_meant: Callable[[str], bool], tier: str, workspace: str) -> Iterator[Document]:
+        """Notes that hold, by name: from those that the index knows so, or from all where there is no index yet."""
         paths: list[str] | None = None
         with contextlib.suppress(StoreError):
             if self.index_path.exists():
                 with MemoryIndex.open(self.index_path, variant=VARIANT) as index:
                     refresh(index, self.documents, seconds=0)
                     rows = index.listed(Filter(tiers=(tier,), workspaces=(workspace,)))
-                    paths = [row.path for row in rows if _same(row.name, name)]
-        if paths is None:
-            yield from self.documents.read_all()
-        for path in paths or ():
+                    paths = [row.path for row in rows if is_meant(row.name)]
+        for one in self.documents.read_all() if paths is None else self._readable(paths):
+            here = one.readable and (one.tier, one.workspace) == (tier, workspace)
+            if here and is_meant(one.name) and not one.stale(self._today()):
+                yield one
+
+    def _readable(self, paths: Sequence[str]) -> Iterator[Document]:
+        for path in paths:
             with contextlib.suppress(ClewError):
                 yield self.documents.read(path)
+
+    def _told_apart(self, wish: NoteWish) -> tuple[NoteWish, Document | None]:
+        """The wish under a name that no note has, or with the note that says the very same already."""
+        name, text = self.documents.redact(wish.name), self.documents.redact(wish.text).strip()
+        begun = " ".join(name.casefold().split())
+        alike = list(self._called(lambda called: called.casefold().startswith(begun), *self._place(wish)))
+        for one in alike:
+            if one.branch == wish.branch and one.body.strip() == text:
+                return wish, one
+        return replace(wish, name=distinct(name, (one.name for one in alike))), None
 
     def _known_ids(self) -> dict[str, str]:
         """By path, the ids that documents had when they were indexed last."""
@@ -314,6 +332,11 @@ class Memory:
             raise UsageError("the note says nothing", hint="give its text")
         if not wish.name.strip():
             raise UsageError("the note has no name", hint="a few words that tell it from others")
+        if not wish.derived and len(clean_line(self.documents.redact(wish.name), 4 * MOST_NAME)) > MOST_NAME:
+            told = f"the name is longer than {MOST_NAME} characters"
+            raise UsageError(told, hint="a few words that tell it from others; the text says the rest")
+        if wish.derived and wish.mode == "replace":
+            raise UsageError("which note to replace is not said", hint="give its name: --name NAME")
         if wish.type not in TYPES:
             close = nearest(wish.type, TYPES)
             hint = f"did you mean `{close}`? " if close else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Final
@@ -102,6 +102,18 @@ def superseding(old: Document, new: Document) -> tuple[Mapping[str, Given], Mapp
     older: dict[str, Given] = {"status": "superseded", "superseded_by": new.id}
     links = tuple(dict.fromkeys((*new.supersedes, old.id)))
     return older, {"supersedes": links[0] if len(links) == 1 else links}
+
+
+def distinct(name: str, taken: Iterable[str]) -> str:
+    """`name` as a note can be called that is none of `taken`, whatever their case: ` (2)` and so on make it another."""
+    known = {clean_line(one, MOST_NAME).casefold() for one in taken}
+    found = clean_line(name, MOST_NAME)
+    number = 1
+    while found.casefold() in known:
+        number += 1
+        tail = f" ({number})"
+        found = clean_line(name, MOST_NAME - len(tail)) + tail
+    return found
 
 
 def slug(name: str) -> str:

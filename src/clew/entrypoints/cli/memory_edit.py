@@ -159,7 +159,8 @@ def _written(app: App, text: str) -> tuple[str, dict[str, Any]]:
     """The body of a note as it comes from the editor, and what its front matter says."""
     document = read_document(f"user/{_NAMELESS}.md", text)
     _tell_problems(app, document)
-    named = document.name if document.name != _NAMELESS else ""
+    # A name that no line gives is made from the text.
+    named = document.name if "name" in document.lines and document.name != _NAMELESS else ""
     return document.body, {
         "name": named,
         "description": document.description,

@@ -80,6 +80,7 @@ def keep(app: App, memory: Memory, words: str, as_json: bool, **wished: Any) -> 
         NoteWish(
             text=words,
             name=wished["name"] or first_words(words),
+            derived=not wished["name"],
             description=wished["description"] or "",
             type=wished["type_"] or "note",
             when=wished["when"],
