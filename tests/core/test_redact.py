@@ -237,6 +237,60 @@ def test_redacting_twice_is_redacting_once(pieces: list[str]) -> None:
         assert not re.search(r"\[REDACTED:[a-z-]*\[", once.text)
 
 
+_COMPLETE = [
+    made("ghp" + "_", 36), made("npm" + "_", 36), made("AK" + "IA", 16, UPPER), made("AI" + "za", 35),
+    made("sk-ant" + "-api03-", 95), made("sk" + "-", 48), made("dop" + "_v1_", 64, HEX), made("glpat" + "-", 20),
+]  # fmt: skip
+_HARMLESS_LINES = st.one_of(
+    st.sampled_from([
+        "---", "-----", "===", "***", "___", "+++", "...", "```", "```yaml", "~~~", "", "    ", "# Heading2 One",
+        "- item1", "* x", "+ y", "> said", "| a | b |", "|---|---|", "src/a.py", "/usr/lib/Python3/Site2.so", "../x",
+        "C:\\x\\Y2", "v1.2.3", "1.20.3-rc1", "abc123DEF", "word", "Word", "next line", "import os", "x = f(y1)",
+        'print("a")', "return None", "}", "});", '"next"', "'n' + 'm'", "name: ada", "2026-05-02", "12:30", "\\", "//",
+        "getUserName2Id", "test_version_2_of_it", "README.md", "UPPER_CASE_NAME_2", "a1", "12345678", "密码", "a=b",
+        "5b2310843ca072eaccf829c104ef16e9668754b0", "--flag=value", "%d", "@decorator", "&anchor", "a/b/c/D1/e2",
+    ]),
+    st.text(alphabet="-=_~.*/+#`>|", max_size=12),
+    st.from_regex(r"[a-z]{1,8}(?:/[a-z]{1,8}){1,4}(?:\.py|\.md)?", fullmatch=True),
+    st.from_regex(r"v?[0-9]{1,3}(?:\.[0-9]{1,3}){1,3}(?:-rc[0-9])?", fullmatch=True),
+    st.from_regex(r"[A-Z]?[a-z]{1,9}[0-9]{0,3}", fullmatch=True),
+)  # fmt: skip
+
+
+@pytest.mark.requirement("W-09")
+@given(st.sampled_from([*_COMPLETE, *(token for _, token in TOKENS)]), st.lists(_HARMLESS_LINES, max_size=6),
+       st.sampled_from(["see {}", "{}", "- {}", "description: uses {}", "> {}", "---\ndescription: {}", "X={}"]),
+       st.sampled_from(["\n", "\r\n"]))  # fmt: skip
+@settings(max_examples=300)
+def test_harmless_lines_after_a_token_stay_and_its_digits_do_not_change(
+    token: str, lines: list[str], around: str, end: str
+) -> None:
+    first, rest = around.format(token), "".join(end + line for line in lines)
+    alone, out = redact(first, KEY).text, redact(first + rest, KEY).text
+    assert "[REDACTED:" in alone
+    assert out == alone + rest
+    assert redact(out, KEY).text == out
+
+
+@pytest.mark.requirement("W-09")
+@given(st.sampled_from(_COMPLETE), st.text(alphabet=string.ascii_letters + string.digits, max_size=40))
+def test_a_token_of_its_whole_length_has_the_same_digits_and_its_line_break_whatever_follows(
+    token: str, line: str
+) -> None:
+    alone, out = redact(token, KEY).text, redact(f"{token}\n{line}\n", KEY).text
+    assert out.startswith(alone + "\n")
+    assert out.count("\n") == 2
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\n> "])
+def test_tokens_one_below_the_other_stay_apart_and_a_wrapped_one_is_joined(end: str) -> None:
+    two = end.join(token for _, token in TOKENS)
+    assert redact("> " + two, KEY).text == "> " + end.join(redact(token, KEY).text for _, token in TOKENS)
+    whole = _COMPLETE[4]
+    wrapped = f"> {whole[:60]}{end}{whole[60:]}"
+    assert redact(f"{wrapped}{end}---").text == f"> {redact(whole).text}{end}---"
+
+
 @pytest.mark.requirement("W-09")
 @given(st.lists(st.sampled_from(_PIECES), max_size=6),
        st.lists(st.integers(0, 600), max_size=6), st.sampled_from(["\n", "\n\n", " and\n", ", \n"]))  # fmt: skip

@@ -251,6 +251,18 @@ _WHOLE = (
     ("heroku-key", lazy_pattern(r"(?<!\w)HRKU-[0-9a-f-]{36}")),
 )
 _WHOLE_MARKS = ("-us", ".", "Q~", "AZDO", "JQQJ99", "AzSe", "+A", "ACDb", "APIM")
+_COMPLETE = lazy_pattern(
+    # Lengths that the vendors give to tokens whose shape above is wider.
+    r"""(?x)
+      gh[pousr]_[A-Za-z0-9]{36} | ghr_[A-Za-z0-9]{76} | github_pat_\w{82} | glpat-[\w-]{20} | npm_[A-Za-z0-9]{36}
+    | (?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16} | LTAI[A-Za-z0-9]{20} | AKID[A-Za-z0-9]{32} | GOCSPX-[\w-]{28}
+    | sk-ant-[a-z0-9]+-[\w-]{95} | sk-[A-Za-z0-9]{48} | sk-proj-[\w-]{156} | sk-or-v1-[a-f0-9]{64} | gsk_\w{52}
+    | xai-\w{80} | pplx-\w{48} | hf_[A-Za-z0-9]{34} | r8_\w{37} | [sr]k_(?:live|test)_(?:\w{24}|\w{99})
+    | whsec_[A-Za-z0-9]{32} | hv[sb]\.\w{24} | dckr_pat_[\w-]{27} | figd_[\w-]{40} | nfp_\w{36} | ph[xs]_\w{43}
+    | SG\.[\w-]{22}\.[\w-]{43} | xox[bp](?:-[0-9]{10,13}){2,3}-(?:[A-Za-z0-9]{24}|[a-f0-9]{32})
+    | eyJ[\w-]+\.eyJ[\w-]+\.(?:[\w-]{43}|[\w-]{64}|[\w-]{86}|[\w-]{342}|[\w-]{683}) | AT[ACS]TT3[\w-]+=[A-F0-9]{8}
+    """
+)
 _TAIL = lazy_pattern(r"[A-Za-z0-9_]")
 
 
@@ -273,6 +285,18 @@ def tokens(text: str, start: int, end: int) -> Iterator[tuple[int, int, str]]:
         for kind, shape in _WHOLE:
             for match in shape.finditer(text, start, min(len(text), end + 60)):
                 yield match.start(), match.end(), kind
+
+
+def complete(token: str) -> bool:
+    """Whether a token has the whole length that its kind has, so that nothing of it stands on the next line."""
+    if _COMPLETE.fullmatch(token):
+        return True
+    shapes = [shape for shape in _index().get(token[:2], ()) if _compiled(shape.text).fullmatch(token)]
+    return bool(shapes) and not any(
+        (match := _compiled(shape.text).match(token + more)) and match.end() > len(token)
+        for shape in shapes
+        for more in ("a", "A", "0")
+    )
 
 
 def _bounded(text: str, match: re.Match[str]) -> bool:

@@ -7,20 +7,21 @@ import string
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from clew.core.text.lazy import lazy_pattern
-from clew.core.text.redact_tokens import may_begin
-from clew.core.text.redact_values import identifier, is_hex, random_like
+from clew.core.text.redact_tokens import complete, may_begin, tokens
+from clew.core.text.redact_values import harmless, identifier, is_hex, is_uuid, random_like
 
 _ANSI = lazy_pattern(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)|[()][A-Z0-9])")
 _TOKEN_SIGNS = string.ascii_letters + string.digits + "+/=_.%~-"
-_RIGHT = lazy_pattern(r"(?!-----)[A-Za-z0-9+/_.%~-]+(?:={1,2}(?![A-Za-z0-9]))?")
-_NEWLINE = lazy_pattern(r"\r?\n[ \t]{0,20}(?:[+\-|>│#][ \t]{0,4})?")
+_RIGHT = lazy_pattern(r"(?![-=_.~%/+]{2})[A-Za-z0-9+/_.%~-]+(?:={1,2}(?![A-Za-z0-9]))?")
+_NEWLINE = lazy_pattern(r"\r?\n[ \t]{0,20}([+\-|>│#][ \t]{0,4})?")
 _SIGNS = lazy_pattern(r"\\\r?\n[ \t]{0,20}|([\"'])[ \t]{0,8}[+.&]?[ \t]{0,8}\\?\r?\n?[ \t]{0,40}[+.&]?[ \t]{0,8}\1")
-_WORD = lazy_pattern(r"[A-Z]?[a-z]{2,}|[A-Z]{3,}|[0-9]{1,7}|[0-9]{4}-[0-9]{2}-[0-9]{2}.*|[0-9]{1,2}:[0-9]{2}.*")
 _CHECK = lazy_pattern(r"=[A-F0-9]{8}(?!\w)")
 _SHORT = ("AKIA", "ASIA", "LTAI")
-_NAMED = lazy_pattern(r"[\"']?[ \t]{0,8}(?:[:(]|={1,2}[ \t]?[\"'`]?[\w$<{/-])")
+_LINE_END = lazy_pattern(r"[ \t]{0,200}[│|]?[ \t]{0,20}(?:\r?\n|\r?\Z)")
+_RUN_SIGNS = string.ascii_letters + string.digits + "_.~-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,20 +85,16 @@ def _at_line_ends(text: str, runs: Iterable[tuple[int, int]]) -> Iterator[tuple[
     for _, end in runs:
         # Base64 goes on over signs that are no part of a run.
         end = _end(text, end)
-        cut = _NEWLINE.match(text, end)
-        if cut is None:
-            continue
         left = left_of(text, end)
-        right = _RIGHT.match(text, cut.end(), cut.end() + 2_000)
-        if (
-            left
-            and right is not None
-            and _one_value(left, right[0].rstrip("="), text, right.start() + len(right[0].rstrip("=")))
-        ):
-            yield cut.span()
+        value = left.rpartition("=")[2] or left.rstrip("=").rpartition("=")[2]
+        if len(value) < (8 if value[:4] in _SHORT else 12) or not (random_like(value, 12) or _prefixed(value)):
+            continue
+        right = _next_piece(text, value, end)
+        if right is not None:
+            yield end, right[0]
 
 
-def left_of(text: str, end: int, signs: str = _TOKEN_SIGNS, most: int = 200) -> str:
+def left_of(text: str, end: int, signs: str = _TOKEN_SIGNS, most: int = 2_000) -> str:
     """The characters among `signs` right before a place."""
     before = text[max(0, end - most) : end]
     return before[len(before.rstrip(signs)) :]
@@ -108,23 +105,56 @@ def _end(text: str, end: int) -> int:
     return more.end() if more else end
 
 
-def _one_value(left: str, right: str, text: str, end: int) -> bool:
-    """Whether a run at the end of a line and one at the start of the next may be one value."""
-    value = left.rpartition("=")[2] or left.rstrip("=").rpartition("=")[2]
-    if (
-        len(value) < (8 if value[:4] in _SHORT else 12)
-        or _NAMED.match(text, end)
-        or not (random_like(value, 12) or _prefixed(value))
-    ):
+def _next_piece(text: str, value: str, end: int) -> tuple[int, int] | None:
+    """Where the rest of a value stands that was wrapped at the end of a line; None where the next line is another.
+
+    `value` is the part before `end`. Only what is plainly the rest of it counts: the value is not complete by its own
+    rule, and the next line, no longer than this one, holds nothing but random characters of the same classes.
+    """
+    cut = _NEWLINE.match(text, end)
+    if cut is None or (is_hex(value) and len(value) in (32, 40, 64, 128)) or _complete_at(text, end):
+        return None
+    line = text[max(text.rfind("\n", max(0, end - 4_000), end) + 1, end - 4_000) : end]
+    sign = cut[1] or ""
+    if sign and (line.lstrip()[:1] != sign[0] or sign in ("- ", "+ ")):
+        return None
+    right = _RIGHT.match(text, cut.end(), cut.end() + 2_000)
+    if right is None or len(right[0]) > len(line) + 2 or not _rest_of(value, right[0]):
+        return None
+    if any(one == right.start() for one, _, _ in tokens(text, right.start(), right.end())):
+        # Tokens stand one below the other as well, whole.
+        return None
+    tail = _CHECK.match(text, right.end())
+    stop = tail.end() if tail else right.end()
+    quoted = text[stop : stop + 1] in ('"', "'", "`") and line.count(text[stop]) % 2 == 1
+    return (cut.end(), stop) if quoted or _LINE_END.match(text, stop) else None
+
+
+def _rest_of(value: str, right: str) -> bool:
+    """Whether a run looks as if cut out of the same random value: long enough, mixed, and with the same classes."""
+    bare = right.rstrip("=")
+    if len(bare) < 8 or harmless(bare) or is_uuid(bare):
         return False
-    if is_hex(value) and re.fullmatch(r"[0-9a-f]+", right):
-        # Digests stand one below the other as well, whole: those are not joined.
-        return len(value) not in (32, 40, 64) or len(right) != len(value)
-    alone = end >= len(text) or text[end] in "=\r\n\"'`,;)]} \t│|。，"
-    if identifier(right) and len(right) > 6 and not (_prefixed(value) and _fragment(right)):
+    if any(map(str.isupper, value)) != any(map(str.isupper, bare)):
         return False
-    last = end >= len(text) or text[end] in "=\r\n\"'`"
-    return (alone and _WORD.fullmatch(right) is None and len(right) > 2) or (last and len(right) <= 2)
+    if any(map(str.islower, value)) != any(map(str.islower, bare)) or not any(map(str.isdigit, bare)):
+        return False
+    if is_hex(value):
+        return is_hex(bare)
+    if len(bare) >= 14:
+        return random_like(bare, 14) and not identifier(bare)
+    changes = sum(_class(one) != _class(two) for one, two in pairwise(bare))
+    return changes * 3 >= len(bare) and random_like(bare, 8) and bare.isalnum()
+
+
+def _class(char: str) -> int:
+    return 0 if char.isdigit() else 1 if char.islower() else 2
+
+
+def _complete_at(text: str, end: int) -> bool:
+    """Whether a token that ends at a place is whole by the rule of whoever gave it."""
+    start = end - len(left_of(text, end, _RUN_SIGNS))
+    return any(two == end and complete(text[one:two]) for one, two, _ in tokens(text, start, end))
 
 
 def _prefixed(value: str) -> bool:
@@ -132,46 +162,16 @@ def _prefixed(value: str) -> bool:
 
 
 def continued(text: str, start: int, end: int) -> int:
-    """Where a secret ends that goes on over the next lines; `end` where it does not.
-
-    A line goes on with it that begins with a run of token characters which is no word, no name before a sign and no
-    date, stands alone or ends in a quote, and is of the same kind (base 16 after base 16).
-    """
+    """Where a secret ends that goes on over the next lines; `end` where it does not."""
     piece = text[max(start, text.rfind("\n", start, end) + 1) : end]
-    if end - start < 10:
+    if end - start < 10 or complete(text[start:end]):
         return end
     for _ in range(100):
-        cut = _NEWLINE.match(text, end)
-        right = _RIGHT.match(text, cut.end(), cut.end() + 2_000) if cut else None
-        if right is None or not _goes_on(piece, right[0], text, right.end()):
+        right = _next_piece(text, piece, end)
+        if right is None:
             return end
-        # A check sum after the sign of equality ends some tokens.
-        tail = _CHECK.match(text, right.end())
-        piece, end = right[0], tail.end() if tail else right.end()
+        piece, end = text[slice(*right)], right[1]
     return end
-
-
-def _goes_on(left: str, right: str, text: str, end: int) -> bool:
-    bare = right.rstrip("=")
-    named = _NAMED.match(text, end - len(right) + len(bare)) is not None and not random_like(bare, 12)
-    if named or len(right) > len(left) + 1:
-        return False
-    last = end >= len(text) or text[end] in "\r\n\"'`"
-    if is_hex(left):
-        return last and re.fullmatch(r"[0-9a-fA-F]+", right) is not None
-    if len(right) <= 2:
-        return last and not bare.isalpha()
-    word = _WORD.fullmatch(right) is not None or (identifier(right) and right == right.lower())
-    if len(right) == len(left) and len(right) >= 14:
-        return not (word and "-" in right)
-    alone = last or text[end] in ",;)]} \t│|。，" or _CHECK.match(text, end) is not None
-    return alone and not word and _fragment(right)
-
-
-def _fragment(right: str) -> bool:
-    """Whether a run looks cut out of something random: a digit in it, or no pieces as long as words."""
-    pieces = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", right)
-    return any(map(str.isdigit, right)) or not pieces or sum(map(len, pieces)) < 3.5 * len(pieces)
 
 
 def _at_signs(text: str) -> Iterator[tuple[int, int]]:
@@ -180,8 +180,19 @@ def _at_signs(text: str) -> Iterator[tuple[int, int]]:
     for match in _joints(text):
         before, after = text[match.start() - 1 : match.start()], text[match.end() : match.end() + 1]
         whole = before and after and _RIGHT.match(before) and _RIGHT.match(after)
-        if whole and len(left_of(text, match.start())) >= 4:
+        if whole and len(left_of(text, match.start())) >= 4 and _signed(text, match):
             yield match.span()
+
+
+def _signed(text: str, cut: re.Match[str]) -> bool:
+    """Whether a sign of a program joins two parts of a value, and does not only stand between a token and a line."""
+    end = cut.start()
+    start = end - len(left_of(text, end, _RUN_SIGNS))
+    held = [text[one:two] for one, two, _ in tokens(text, start, end) if two == end]
+    right = _RIGHT.match(text, cut.end(), cut.end() + 2_000)
+    if right is None or any(map(complete, held)):
+        return False
+    return not held or "\n" not in cut[0] or _rest_of(held[0], right[0])
 
 
 def _joints(text: str) -> Iterator[re.Match[str]]:
