@@ -92,43 +92,6 @@ def test_what_was_said_already_is_not_written_twice_and_a_correction_supersedes(
     assert hits[0]["reference"].startswith(said(third)) and hits[-1]["stale"]
 
 
-@pytest.mark.requirement("W-01", "W-04")
-@pytest.mark.parametrize("replacing", [True, False], ids=["replace", "append"])
-def test_of_eight_who_write_one_note_at_once_none_loses_a_word_and_one_note_holds(
-    harbour: Path, home: Path, replacing: bool
-) -> None:
-    words = [f"Berth {number} is free." for number in range(8)]
-    more = ["--replace"] if replacing else []
-    running = [
-        subprocess.Popen(
-            [*ARGV, "note", word, "--name", "Same", *more], cwd=harbour, env=environ({}),
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        )
-        for word in words
-    ]  # fmt: skip
-    told = [(one.communicate(timeout=120)[1], one.returncode) for one in running]
-    assert [status for _, status in told] == [0] * 8, told
-    (holds,) = clew("memory", "list", "--json", cwd=harbour).json
-    texts = {path: path.read_text(encoding="utf-8") for path in notes_of(home)}
-    assert len(texts) == (8 if replacing else 1)
-    assert sorted(word for word in words for text in texts.values() if word in text) == words
-    newer = [text.partition("superseded_by: ")[2].split("\n")[0] for text in texts.values()]
-    assert newer.count("") == 1 and len(set(newer)) == len(newer), "a chain, without forks"
-    assert clew("memory", "check", cwd=harbour).status == 0 and holds["name"] == "Same"
-
-
-@pytest.mark.requirement("W-01", "W-04")
-def test_a_note_without_a_name_is_never_added_to_another(harbour: Path, home: Path) -> None:
-    begin = "The crane on the north quay of the old harbour stops when the wind"
-    refs = {said(clew("note", f"{begin} blows from the {side}.", cwd=harbour)) for side in ("north", "south")}
-    assert len(refs) == 2 == len(notes_of(home))
-    assert clew("note", f"{begin} blows from the north.", cwd=harbour).err.startswith("nothing to save")
-    nameless = clew("note", f"{begin} turns.", "--replace", cwd=harbour)
-    assert nameless.status == 2 and "--name NAME" in nameless.err and len(notes_of(home)) == 2
-    long = clew("note", "Stop.", "--name", "n" * 81, cwd=harbour)
-    assert long.status == 2 and "longer than 80 characters" in long.err and len(notes_of(home)) == 2
-
-
 @pytest.mark.requirement("W-01", "W-14")
 def test_a_log_grows_by_the_day_and_its_entries_open_by_their_lines(harbour: Path) -> None:
     clew("log", "moved the tests to tox", cwd=harbour)
@@ -233,6 +196,30 @@ def test_an_editor_changes_a_note_and_what_is_wrong_in_it_is_told(harbour: Path,
     assert "nothing to save" in same.err
     failed = clew("memory", "edit", ref, cwd=harbour, env={"VISUAL": "false"})
     assert failed.status == 2 and "nothing was changed" in failed.err
+
+
+@pytest.mark.requirement("W-01", "W-04")
+@pytest.mark.parametrize("left", ["''", "path.read_text().rpartition('Retries: five.')[0]"], ids=["nothing", "no body"])
+def test_an_editor_that_empties_a_note_changes_nothing(harbour: Path, home: Path, tmp_path: Path, left: str) -> None:
+    ref = said(clew("note", "Retries: five.", "--name", "Retries", cwd=harbour))
+    before = notes_of(home)[0].read_bytes()
+    done = clew("memory", "edit", ref, cwd=harbour, env=editor(tmp_path, f"path.write_text({left})"))
+    assert done.status == 2 and "would say nothing" in done.err and "saved" not in done.err
+    assert f"clew memory forget {ref[14:]}" in done.err and notes_of(home)[0].read_bytes() == before
+
+
+@pytest.mark.requirement("W-01", "W-04")
+@pytest.mark.parametrize("gone", ["'id: '", "'---\\n'"], ids=["the line", "the front matter"])
+def test_an_editor_that_takes_out_the_id_is_told_and_its_text_is_kept(
+    harbour: Path, home: Path, tmp_path: Path, gone: str
+) -> None:
+    ref = said(clew("note", "Retries: five.", "--name", "Retries", cwd=harbour))
+    before = notes_of(home)[0].read_bytes()
+    code = f"path.write_text(path.read_text().replace({gone}, 'x: ').replace('five', 'three'))"
+    done = clew("memory", "edit", ref, cwd=harbour, env=editor(tmp_path, code))
+    assert done.status == 2 and f"`id: {ref[14:]}`" in done.err and notes_of(home)[0].read_bytes() == before
+    kept = Path(done.err.partition("what you wrote is kept in `")[2].partition("`")[0])
+    assert "Retries: three." in kept.read_text(encoding="utf-8")
 
 
 @pytest.mark.requirement("W-01", "W-04")
@@ -499,3 +486,58 @@ def test_what_a_hand_edit_left_in_front_matter_and_names_is_shown_nowhere(harbou
     assert not [one for one in kept if SECRET.encode() in one.read_bytes()]
     assert clew("memory", "check", "--fix", cwd=harbour).status == 1
     assert "\nid: mem_" in (notes / "hoist.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.requirement("W-11", "F-01")
+def test_where_nothing_can_be_kept_search_and_hints_answer_all_the_same(harbour: Path, home: Path) -> None:
+    said(clew("note", "The crane stops at wind force 7.", "--name", "Crane", "--when", "lifting in wind", cwd=harbour))
+    cache = home / "clew" / "cache"
+    shutil.rmtree(cache)
+    cache.write_text("not a folder", encoding="utf-8")
+    for language in ("C.UTF-8", "zh_CN.UTF-8"):
+        for arguments in (("memory", "search", "crane wind"), ("recall", "may we go on lifting in wind?")):
+            done = clew(*arguments, cwd=harbour, env={"LC_ALL": language})
+            assert done.status == 0 and "wind force 7" in done.out, done.err
+            told = "索引无法保存" if "zh" in language else "the index could not be kept"
+            assert done.err.count(told) == 1
+
+
+@pytest.mark.requirement("W-15")
+@pytest.mark.parametrize("newer", [True, False])
+def test_a_record_of_rejections_that_cannot_be_read_is_told(harbour: Path, home: Path, newer: bool) -> None:
+    said(clew("note", "The crane stops at wind force 7.", "--name", "Crane", "--when", "lifting in wind", cwd=harbour))
+    record = home / "clew" / "hints.db"
+    question = ("recall", "may we go on lifting in wind?")
+    assert "rejected did not count" not in clew(*question, cwd=harbour).err
+    if newer:
+        with closing(sqlite3.connect(record)) as connection:
+            connection.execute("pragma user_version = 99")
+    else:
+        record.write_bytes(b"no database at all" * 100)
+    done = clew(*question, cwd=harbour)
+    assert "wind force 7" in done.out and done.err.count("what you rejected did not count this time: ") == 1
+
+
+@pytest.mark.requirement("W-11", "W-09")
+def test_a_secret_is_found_by_itself_where_its_placeholder_stands(harbour: Path) -> None:
+    ref = said(clew("note", f"The mirror is opened with {SECRET} only.", "--name", "Mirror", cwd=harbour))
+    said(clew("note", f"The crane is opened with {SECRET[:-4]}Zz12 only.", "--name", "Crane", cwd=harbour))
+    found = clew("memory", "search", SECRET, "--json", cwd=harbour)
+    assert found.json["hits"][0]["reference"].startswith(ref)
+    assert SECRET not in found.out + found.err
+
+
+@pytest.mark.requirement("W-11")
+def test_what_could_not_be_read_is_counted_by_search_and_recall(harbour: Path, home: Path) -> None:
+    said(clew("note", "The crane stops at wind force 7.", "--name", "Crane", "--when", "lifting in wind", cwd=harbour))
+    (path,) = notes_of(home)
+    big = "---\nid: mem_aaaaaaaaaaaa\nname: Big\ndescription: big\n---\n" + "crane wind\n" * 200_000
+    write(path.parent, {"big.md": big, "bad.md": b"\xff\xfe crane"})
+    for arguments in (("memory", "search", "crane wind"), ("recall", "may we go on lifting in wind?")) * 2:
+        done = clew(*arguments, cwd=harbour)
+        assert "wind force 7" in done.out
+        assert (
+            done.err.count("2 documents or folders of memory could not be read; `clew memory check` tells which") == 1
+        )
+    checked = clew("memory", "check", cwd=harbour).out
+    assert "big.md:1" in checked and "bad.md:1" in checked

@@ -16,12 +16,12 @@ from typing import Final, Literal
 
 from clew.adapters.memory_git import MemoryGit
 from clew.core.memory.check import Finding, check, mends
-from clew.core.memory.document import MOST_NAME, TYPES, Document, clean_line, nearest
+from clew.core.memory.document import MOST_NAME, TYPES, Document, clean_line, nearest, read_document
 from clew.core.memory.edit import Draft, distinct, first_sentence
 from clew.core.text.frontmatter import Given
 from clew.core.text.printable import printable
 from clew.errors import ClewError, NotFound, Refused, StoreError, UsageError
-from clew.services.memory_search import BUDGET, SCOPES, VARIANT, Found, MemorySearch, refresh
+from clew.services.memory_search import BUDGET, SCOPES, VARIANT, Found, refresh, search_memory
 from clew.stores.audit import Audit
 from clew.stores.documents import Documents, Receipt
 from clew.stores.importing import Plan, Step, carry_out, import_folder
@@ -137,12 +137,20 @@ class Memory:
         return self._saved("appended", receipt, f"entry in the log of {at:%Y-%m-%d}")
 
     def edit(self, ref: str, change: Callable[[str], str]) -> Saved:
-        """Let `change` make another text of a document. Raises Conflict where it was changed in between."""
+        """Let `change` make another text of a document. Raises Conflict where it was changed in between, and UsageError
+        where the text or the id would be gone."""
         document = self.find(ref)
         text = self.documents.read_text(document.path)
         new = change(text)
         if new == text:
             return Saved("unchanged", document.ref or document.path, self._receipt(document))
+        after = read_document(document.path, new)
+        if not after.body.strip() and (document.body.strip() or not new.strip()):
+            hint = f"nothing was changed; to give it up: clew memory forget {document.id or document.path}"
+            raise UsageError("the document would say nothing", hint=hint)
+        if document.id and not after.id:
+            hint = f"leave the line `id: {document.id}` between the lines `---` at its top"
+            raise UsageError("the document would have no id, and references to it would find nothing", hint=hint)
         receipt = self.documents.replace(document.path, new, expect=document.digest)
         return self._saved("edited", receipt, "edited")
 
@@ -183,8 +191,11 @@ class Memory:
         if not query.strip():
             raise UsageError("there is nothing to look for", hint="give a question or some words")
         chosen = chosen or self.own()
-        with self.indexed() as index:
-            found = MemorySearch(index).find(query, scope=scope, chosen=chosen, today=self._today(), budget=budget)
+        found = search_memory(
+            self.index_path, self.documents, query, scope=scope, chosen=chosen, today=self._today(), budget=budget,
+            progress=self.progress,
+        )  # fmt: skip
+        self.notices.extend(found.notices)
         self._record(query, found)
         return found
 
@@ -299,13 +310,6 @@ class Memory:
                 with MemoryIndex.open(self.index_path, variant=VARIANT) as index:
                     return {row.path: row.reference for row in index.listed(Filter()) if row.reference}
         return {}
-
-    @contextlib.contextmanager
-    def indexed(self) -> Iterator[MemoryIndex]:
-        """The index, made to mirror the files. Raises StoreError."""
-        with MemoryIndex.open(self.index_path, variant=VARIANT) as index:
-            refresh(index, self.documents, progress=self.progress)
-            yield index
 
     def rebuild(self) -> dict[str, int]:
         """Delete the index and make it anew: how many `documents` and `passages` it holds. Raises StoreError."""
