@@ -205,3 +205,22 @@ def test_of_several_notes_with_one_name_the_one_that_holds_is_meant(memory: Call
     other = harbour.note(NoteWish("Two.", "Fewer retries"))
     assert harbour.supersede(new.ref, other.ref).replaced == new.ref
     assert harbour.open(new.ref).stale.endswith(other.ref[14:])
+
+
+@pytest.mark.requirement("W-01", "W-04")
+@pytest.mark.parametrize("size", [2, 3])
+def test_a_circle_of_supersessions_is_told_and_not_mended(memory: Callable[[str], Memory], size: int) -> None:
+    harbour = memory("harbour-1")
+    notes = [harbour.note(NoteWish(f"Text {number}.", f"Note {number}")) for number in range(size)]
+    for number, one in enumerate(notes):
+        harbour.set_fields(one.ref, {"supersedes": notes[number - 1].receipt.id})
+    # A link that hangs on the circle is mended all the same.
+    last = harbour.note(NoteWish("The last word.", "Last"))
+    harbour.set_fields(last.ref, {"supersedes": notes[0].receipt.id})
+    before = [harbour.documents.read_text(one.receipt.path) for one in notes]
+    found, mended = harbour.check(fix=True)
+    assert [one.kind for one in found] == ["cycle"] * size and not any(one.mends for one in found)
+    assert [one.path for one in mended] == [notes[0].receipt.path]
+    assert harbour.find(notes[0].ref).superseded_by == last.receipt.id
+    assert [harbour.documents.read_text(one.receipt.path) for one in notes[1:]] == before[1:]
+    assert all(harbour.find(one.ref).status == "active" for one in notes[1:])

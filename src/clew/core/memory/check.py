@@ -144,18 +144,23 @@ def _links(documents: Sequence[Document]) -> Iterator[Finding]:
 
 def _cycles(documents: Sequence[Document]) -> Iterator[Finding]:
     """A document that takes its own place, over however many others."""
-    newer: defaultdict[str, set[str]] = defaultdict(set)
-    for document in documents:
-        newer[document.id].update(_successors(document))
-        for id in document.supersedes:
-            newer[id].add(document.id)
     by_id = _by_id(documents)
-    circling = _circling(newer)
+    circling = _circling(_newer(documents))
     for id in sorted(circling & by_id.keys()):
         for document in by_id[id]:
             line = document.lines.get("superseded_by", document.lines.get("supersedes", 1))
             hint = "take out the link that is wrong"
             yield Finding(document.path, line, "it supersedes itself, over others or directly", hint, "cycle")
+
+
+def _newer(documents: Sequence[Document]) -> dict[str, set[str]]:
+    """By id, the ids of what takes its place, whichever side says so."""
+    newer: defaultdict[str, set[str]] = defaultdict(set)
+    for document in documents:
+        newer[document.id].update(_successors(document))
+        for id in document.supersedes:
+            newer[id].add(document.id)
+    return dict(newer)
 
 
 def _circling(newer: Mapping[str, set[str]]) -> set[str]:
@@ -165,15 +170,16 @@ def _circling(newer: Mapping[str, set[str]]) -> set[str]:
         pointed = {one for ids in left.values() for one in ids}
         kept = {id: ids & left.keys() for id, ids in left.items() if id in pointed and ids & left.keys()}
         if len(kept) == len(left):
-            return {id for id in left if _reaches(left, id)}
+            return {id for id in left if _reaches(left, id, id)}
         left = kept
 
 
-def _reaches(newer: Mapping[str, set[str]], start: str) -> bool:
-    queue, seen = list(newer[start]), set[str]()
+def _reaches(newer: Mapping[str, set[str]], start: str, goal: str) -> bool:
+    """Whether one step or more lead from `start` to `goal`."""
+    queue, seen = list(newer.get(start, ())), set[str]()
     while queue:
         id = queue.pop()
-        if id == start:
+        if id == goal:
             return True
         if id not in seen:
             seen.add(id)
@@ -194,7 +200,8 @@ def _by_id(documents: Sequence[Document]) -> dict[str, list[Document]]:
 
 
 def _half_links(documents: Sequence[Document], by_id: Mapping[str, list[Document]]) -> list[tuple[Document, Document]]:
-    """Pairs (old, new) of which only one side names the other. Ids that stand twice are left alone."""
+    """Pairs (old, new) of which only one side names the other. Ids that stand twice are left alone, and so are links
+    of a circle: which of them is wrong only a person knows, and both sides of all would leave nothing that holds."""
     unique = {id: same[0] for id, same in by_id.items() if len(same) == 1}
     pairs: list[tuple[Document, Document]] = []
     for document in documents:
@@ -208,4 +215,10 @@ def _half_links(documents: Sequence[Document], by_id: Mapping[str, list[Document
             new = unique.get(id)
             if new is not None and new is not document and document.id not in new.supersedes:
                 pairs.append((document, new))
-    return pairs
+    newer = _newer(documents)
+    circling = _circling(newer) if pairs else set[str]()
+    return [
+        (old, new)
+        for old, new in pairs
+        if not (old.id in circling and new.id in circling and _reaches(newer, new.id, old.id))
+    ]
