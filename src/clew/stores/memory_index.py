@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 """Raise it when rows of the same document change; an older index is made anew, a newer one is left alone."""
+IN_MEMORY = Path(":memory:")
+"""SQLite's name for a database without a file."""
 BATCH = 200
 """Documents a transaction."""
 BUSY_SECONDS = 90.0
@@ -93,7 +95,8 @@ class MemoryIndex(MemoryReading):
         when the folder cannot be written.
         """
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            if path != IN_MEMORY:
+                path.parent.mkdir(parents=True, exist_ok=True)
             try:
                 return cls(path, variant)
             except sqlite3.DatabaseError as error:
@@ -252,14 +255,14 @@ def store_error(path: Path, error: sqlite3.Error) -> StoreError:
     said = str(error)
     if "locked" in said or "busy" in said:
         return StoreBusy(f"the index {path} is in use", hint="try again in a moment")
-    hint = "run `clew index rebuild`"
+    hint = "run `clew memory rebuild`"
     if "full" in said:
         said, hint = "the disk is full", "free some space, or set CLEW_HOME elsewhere"
     return StoreError(f"the index {path} cannot be used: {said}", hint=hint)
 
 
 def _connect(path: Path, variant: str) -> sqlite3.Connection:
-    if not path.exists():
+    if path != IN_MEMORY and not path.exists():
         # Made by us and not by SQLite: what people noted is nobody else's business.
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
@@ -270,7 +273,7 @@ def _connect(path: Path, variant: str) -> sqlite3.Connection:
         if written is not None and written[0] > FORMAT:
             raise StoreTooNew(
                 f"the index {path} was written by a newer Clew (format {written[0]}, this one knows {FORMAT})",
-                hint="update Clew, or run `clew index rebuild` to make the index again for this version",
+                hint="update Clew, or run `clew memory rebuild` to make the index again for this version",
             )
         if written is not None and written != (FORMAT, variant):
             connection.close()
@@ -305,6 +308,6 @@ def _inode(path: Path) -> int:
 
 
 def _remove(path: Path) -> None:
-    for side in ("", "-wal", "-shm", "-journal"):
+    for side in () if path == IN_MEMORY else ("", "-wal", "-shm", "-journal"):
         with contextlib.suppress(FileNotFoundError):
             path.with_name(path.name + side).unlink()

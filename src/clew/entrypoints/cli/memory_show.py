@@ -88,7 +88,8 @@ def show_found(app: App, found: Found, as_json: bool) -> None:
     """Hits with their references and texts, best first; a miss says what was searched."""
     searched, language = found.searched, app.language
     if as_json:
-        row = {"hits": [asdict(one) for one in found.hits], "left_out": found.left_out, "searched": asdict(searched)}
+        row = {"hits": [asdict(one) for one in found.hits], "left_out": found.left_out, "searched": asdict(searched),
+               "notices": found.notices}  # fmt: skip
         click.echo(json.dumps(row, ensure_ascii=False))
         return
     for number, hit in enumerate(found.hits):

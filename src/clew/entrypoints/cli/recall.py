@@ -13,6 +13,7 @@ from clew.entrypoints.cli.brief import end_after
 from clew.entrypoints.cli.remembering import given_text
 from clew.entrypoints.cli.style import aside, line, pale
 from clew.entrypoints.cli.texts import say
+from clew.entrypoints.cli.wording import translated
 from clew.errors import UsageError
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ def recall(
         call_off()
     if as_json:
         click.echo(json.dumps(_row(found), ensure_ascii=False))
+        _tell(app, found)
     else:
         _show(app, found, verbose)
 
@@ -113,8 +115,14 @@ def _show(app: App, found: Hinted, verbose: bool) -> None:
         aside(say("note", language) + say("recall.withheld-note", language, id_, why))
     if found.behind:
         aside(say("note", language) + say("recall.behind", language, found.behind))
+    _tell(app, found)
     if not found.audited:
         aside(say("note", language) + say("recall.unaudited", language))
+
+
+def _tell(app: App, found: Hinted) -> None:
+    for notice in found.notices:
+        aside(say("note", app.language) + translated(printable(notice), app.language))
 
 
 def _why(app: App, signs: str) -> str:
@@ -135,4 +143,5 @@ def _row(found: Hinted) -> dict[str, object]:
         ],
         "withheld": [{"id": id_, "reason": why} for id_, why in found.withheld],
         "behind": found.behind,
+        "notices": list(found.notices),
     }
