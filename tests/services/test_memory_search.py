@@ -12,6 +12,7 @@ import pytest
 
 from clew.core.memory.hits import Hit
 from clew.core.text.redact import redact
+from clew.errors import StoreTooNew
 from clew.services.memory_search import Found, rebuild, search_memory
 from clew.stores.documents import Documents
 from clew.stores.memory_reading import Filter
@@ -189,3 +190,24 @@ def test_a_rebuilt_index_answers_as_the_one_before_it(memory: Memory) -> None:
     done = rebuild(memory.database, memory.documents)
     assert (done.changed, done.total) == (7, 7)
     assert memory.find("which day do releases go out?") == before
+
+
+def test_rebuild_makes_an_index_of_a_newer_format_again(memory: Memory) -> None:
+    memory.find("retry")
+    with closing(sqlite3.connect(memory.database)) as connection:
+        connection.execute("update meta set value = 99 where key = 'format'")
+        connection.commit()
+    with pytest.raises(StoreTooNew) as refused:
+        memory.find("retry")
+    assert "`clew memory rebuild`" in refused.value.hint
+    rebuild(memory.database, memory.documents)
+    assert names(memory.find("how many retries"))[0] == "retries"
+
+
+def test_an_index_that_cannot_be_made_is_made_in_memory_with_one_notice(memory: Memory) -> None:
+    memory.database.parent.write_text("no folder", encoding="utf-8")
+    found = memory.find("how many retries")
+    assert names(found)[0] == "retries"
+    (notice,) = found.notices
+    assert notice.startswith("the index could not be kept") and str(memory.database) in notice
+    assert not Path(":memory:").exists()
