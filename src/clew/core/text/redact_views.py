@@ -142,9 +142,20 @@ def _rest_of(value: str, right: str) -> bool:
     if is_hex(value):
         return is_hex(bare)
     if len(bare) >= 14:
-        return random_like(bare, 14) and not identifier(bare)
+        return random_like(bare, 14) and not identifier(bare) and not _made_of_words(bare)
     changes = sum(_class(one) != _class(two) for one, two in pairwise(bare))
     return changes * 3 >= len(bare) and random_like(bare, 8) and bare.isalnum()
+
+
+def _made_of_words(run: str) -> bool:
+    """Whether a run is a name in camel or snake case: its pieces are longer than chance makes them.
+
+    Letters drawn from both cases change the piece after two of them on average, names after three and more.
+    """
+    if run != run.lower() and run != run.upper():
+        pieces = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", run)
+        return sum(map(len, pieces)) >= 3 * len(pieces)
+    return any(len(part) < 8 or not any(map(str.isdigit, part)) for part in re.split(r"[-_.]", run))
 
 
 def _class(char: str) -> int:
