@@ -137,7 +137,7 @@ def _git(harbour: Path, home: Path) -> Done:
     found = answers(clew("ask", QUESTION, cwd=harbour, env={"PATH": str(empty)}))
     assert "retry_notes" not in found.out
     report = clew("ask", "--preview", "--json", "which branch am I on?", cwd=harbour, env={"PATH": str(empty)})
-    assert not [kept for kept in report.json["kept"] if kept["source"] == "git"]
+    assert [kept["ref"] for kept in report.json["kept"] if kept["source"] == "git"] == ["git:none"]
     return found
 
 
