@@ -198,7 +198,7 @@ def _conversations(path: Path, recaller: Recaller, today: str) -> tuple[dict[str
         return counts, items
     with tempfile.TemporaryDirectory(prefix="clew-recall-") as folder:
         seen = Seen(Path(folder) / "seen.db")
-        session = Recaller(recaller.shelf, recaller.engines, seen, recaller.weights)
+        session = Recaller(recaller.shelf, recaller.engines, seen, weights=recaller.weights)
         for where, row in read_labelled(path, _CONVERSATION):
             turns = row.get("turns")
             if not isinstance(turns, list):
