@@ -60,6 +60,9 @@ RECALL_HELP |= {
 }
 
 RECALL: dict[str, str] = {
+    "run `clew memory rebuild`": "请运行 `clew memory rebuild`",
+    "update Clew, or run `clew memory rebuild` to make the index again for this version": "请更新 Clew，或运行 `clew memory rebuild` 为此版本重建索引",
+    "rename it": "请重命名",
     "there is no message": "没有消息",
     'for instance: clew recall "the deploy hangs"': '例如：clew recall "the deploy hangs"',
     "`--reject` and `--accept` contradict each other": "`--reject` 与 `--accept` 互相矛盾",
