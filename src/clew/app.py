@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from clew.adapters.models.catalogue import Catalogue
     from clew.adapters.workspace import Workspace
     from clew.core.context.mode import Mode
+    from clew.core.memory.hits import Hit
     from clew.core.ports import Model
     from clew.services.context import Place, Wish
     from clew.services.hinting import Hinter
@@ -120,12 +121,19 @@ class App:
         """What is remembered, for questions; None where nothing is."""
         if not (self.home.data / "memory").is_dir():
             return None
-        from clew.services.memory_source import MemorySource  # heavy, as above
+        from clew.core.context.fragment import DEFAULT_WEIGHTS  # heavy, as above
+        from clew.services.memory_source import MemorySource
+
+        personal = self.loaded.settings.memory_scope == "all"
+
+        def search(question: str) -> Sequence[Hit]:
+            memory = self.memory()
+            return memory.recall(question, chosen=memory.own(personal=personal)).hits
 
         return MemorySource(
             hints=lambda question: self.hinter().hints(question).recalled.hints,
-            search=lambda question: self.memory().recall(question).hits,
-            weight=self.loaded.settings.weights.get("memory", 70),
+            search=search,
+            weight=self.loaded.settings.weights.get("memory", DEFAULT_WEIGHTS["memory"]),
         )
 
     def exchanges(self) -> ExchangeStore:

@@ -10,13 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.core.memory.actions import KINDS, announced, ruled
+from clew.core.memory.document import MOST_DESCRIPTION
 from clew.core.memory.evidence import ENOUGH, Message, concepts, filled
-from clew.core.memory.recall import MOST_DESCRIPTION, Linear, Note, Scored, choose, hint
+from clew.core.memory.recall import Linear, Note, Scored, choose, hint
 from clew.core.memory.shape import forms
 from clew.core.memory.shelf import Postings, Texts, days, term_key, text_bag
 from clew.core.memory.window import WINDOW, Shown, suppressed
 from clew.core.text.terms import query_terms
-from clew.services.recall import load_words
+from clew.services.words import load_glossary, load_thesaurus
 
 
 def scored(id_: str, logit: float, first: float = 1.0) -> Scored:
@@ -113,7 +114,7 @@ def test_a_question_whether_something_may_be_done_is_not_taken_for_one_of_genera
 
 
 def test_a_chinese_word_and_its_translations_are_one_thing_and_moments_are_none() -> None:
-    words = load_words()
+    words = load_glossary(), load_thesaurus()
     found = concepts(query_terms("今天能发版吗"), "今天能发版吗", *words)
     assert [{term for term, _ in one} & {"发版", "releas"} for one in found] == [{"发版", "releas"}]
     assert concepts(query_terms("now, today"), "now, today", *words) == []
@@ -137,7 +138,7 @@ def test_how_far_chances_fall_by_size_lies_between_the_measured_sizes() -> None:
 
 
 def test_a_chinese_note_carries_its_translation_as_a_term() -> None:
-    bag = text_bag(Note("mem_1", "缓存", "只清某个租户的缓存"), load_words()[0])
+    bag = text_bag(Note("mem_1", "缓存", "只清某个租户的缓存"), load_glossary())
     assert term_key("cach") in bag
 
 

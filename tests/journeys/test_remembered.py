@@ -61,6 +61,16 @@ def test_a_project_can_keep_notes_out_of_its_questions(yard: Path) -> None:
     assert kept(yard, "what did we decide about retries?") == []
 
 
+@pytest.mark.requirement("P-10")
+def test_a_project_can_keep_the_user_s_own_notes_out_of_its_questions(yard: Path) -> None:
+    clew("note", "We retry at night only.", "--name", "Night", "--personal", cwd=yard)
+    question = "what did we decide about retries?"
+    own = {str(one["ref"]).partition("#")[0] for one in kept(yard, question)}
+    (yard / ".clew.yaml").write_text("memory_scope: workspace\n", encoding="utf-8")
+    narrowed = {str(one["ref"]).partition("#")[0] for one in kept(yard, question)}
+    assert (len(own), len(narrowed)) == (2, 1) and narrowed < own
+
+
 @pytest.mark.requirement("W-01")
 def test_a_note_that_does_not_hold_any_more_stays_out(yard: Path, home: Path) -> None:
     (path,) = home.rglob("retry-limit.md")

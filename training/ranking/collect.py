@@ -33,7 +33,8 @@ from clew.core.index.rank import FEATURES, order, rows
 from clew.core.text.terms import query_terms
 from clew.services.eval.repositories import Repositories
 from clew.services.passages import read_lines
-from clew.services.relevance import SHOWN_FILES, Finder, Matched, Task, load_glossary, load_ranking
+from clew.services.relevance import SHOWN_FILES, Finder, Matched, Task, load_ranking
+from clew.services.words import load_glossary
 
 MOST_CANDIDATES = 400
 ELSEWHERE = 4

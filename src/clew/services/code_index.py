@@ -18,7 +18,8 @@ from clew.adapters.rendezvous import Request, ask_watcher
 from clew.adapters.sources.files import WorkTree
 from clew.core.ports import Entry, Tree
 from clew.errors import StoreBusy, StoreError
-from clew.stores.index import CodeIndex, Commit, Refreshed, is_current, is_damage, remove
+from clew.stores.index import CodeIndex, Commit, Refreshed, is_current
+from clew.stores.sqlite_file import is_damage, remove
 
 HISTORY = 2000
 """Commits of the history that vote for files."""

@@ -53,7 +53,7 @@ from clew.services.memory_source import MemorySource, asks_for_memory
 from clew.services.passages import known_of, read_lines, related_fragments, withheld
 from clew.services.relevance import Related
 from clew.services.searches import Outcome, Searches
-from clew.stores.index import is_damage, remove
+from clew.stores.sqlite_file import is_damage, remove
 
 LEAST_PROBABILITY = 0.5
 """Below this chance that anything here answers, Clew says that nothing here matches."""
@@ -73,7 +73,6 @@ CHARACTERS = 2.8
 _ATTACH = "to give it redacted, attach it: clew ask QUESTION"
 MOST_ANCHOR_FILES = 24
 """Files that are anchors in one prompt."""
-_UNKNOWN = {"en": "no file here speaks of ", "zh": "这里没有文件提到："}
 _WHOLE = r"(?:project|repo(?:sitory)?|code ?base|code|source(?: tree)?|workspace|package)"
 _ASKS_TREE = re.compile(
     rf"\b(?:(?:director(?:y|ies)|folder|file|{_WHOLE})'?s? (?:layout|structure|tree|hierarchy|overview|architecture)"
@@ -261,7 +260,7 @@ def gather_from(
     snapshot = _assembled(wish, fragments, decision, side_asked, found=found, reason=reason)
     notices = (*attached.notices, *filter(None, [freshened.notice]))
     if decision.mode is Mode.RICH and found and related.unknown:
-        notices = (*notices, _UNKNOWN["zh" if wish.language.startswith("zh") else "en"] + ", ".join(related.unknown))
+        notices = (*notices, f"no file here speaks of {', '.join(related.unknown)}")
     given = {fragment.ref for fragment in attached.fragments}
     kept_back = [shown for path in withheld(wish.question, searches.rows()) if (shown := printable(path)) not in given]
     notices = (*notices, *(f"{path}: withheld, it usually holds secrets; {_ATTACH} {path}" for path in kept_back))

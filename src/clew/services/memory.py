@@ -16,22 +16,28 @@ from typing import Final, Literal
 
 from clew.adapters.memory_git import MemoryGit
 from clew.core.memory.check import Finding, check, mends
-from clew.core.memory.document import MOST_NAME, TYPES, Document, clean_line, nearest, read_document
+from clew.core.memory.document import (
+    MOST_NAME,
+    PREFIX,
+    TYPES,
+    Document,
+    bare_id,
+    clean_line,
+    nearest,
+    read_document,
+    reference_of,
+)
 from clew.core.memory.edit import Draft, distinct, first_sentence
-from clew.core.text.frontmatter import Given
 from clew.core.text.printable import printable
+from clew.core.text.scalars import Given
 from clew.errors import ClewError, NotFound, Refused, StoreError, UsageError
-from clew.services.memory_search import BUDGET, SCOPES, VARIANT, Found, refresh, search_memory
+from clew.services.memory_search import BUDGET, SCOPES, VARIANT, Found, rebuild, refresh, search_memory
 from clew.stores.audit import Audit
 from clew.stores.documents import Documents, Receipt
 from clew.stores.importing import Plan, Step, carry_out, import_folder
-from clew.stores.index import remove
 from clew.stores.memory_index import MemoryIndex
 from clew.stores.memory_reading import Filter
 
-PREFIX: Final = "clew://memory/"
-LATER: Final = frozenset({"handoff", "plan"})
-"""Kinds of note that no window has written yet."""
 _MOST_WORDS: Final = 9
 _MOST_FIRST: Final = 56
 """Words and characters of a name that is made from a text."""
@@ -199,9 +205,12 @@ class Memory:
         self._record(query, found)
         return found
 
-    def own(self) -> Filter:
-        """This workspace and the user, on the branch at hand."""
-        return Filter(workspaces=("", self.workspace), branches=(self.branch,) if self.branch else ())
+    def own(self, *, personal: bool = True) -> Filter:
+        """This workspace and, unless `personal` is off, the user, on the branch at hand."""
+        return Filter(
+            workspaces=("", self.workspace) if personal else (self.workspace,),
+            branches=(self.branch,) if self.branch else (),
+        )
 
     def open(self, ref: str) -> OpenedDocument:
         """What a reference points to. Raises NotFound, UsageError."""
@@ -219,7 +228,7 @@ class Memory:
 
         Of several with one name the one that holds is meant, then the one of the branch at hand.
         """
-        wanted = ref.strip().partition("#")[0].removeprefix(PREFIX)
+        wanted = bare_id(ref)
         if not wanted:
             raise UsageError("there is no reference", hint=f"for instance: {PREFIX}mem_0123456789ab")
         if known := self._indexed_under(wanted):
@@ -313,9 +322,8 @@ class Memory:
 
     def rebuild(self) -> dict[str, int]:
         """Delete the index and make it anew: how many `documents` and `passages` it holds. Raises StoreError."""
-        remove(self.index_path)
+        rebuild(self.index_path, self.documents)
         with MemoryIndex.open(self.index_path, variant=VARIANT) as index:
-            refresh(index, self.documents, seconds=None)
             return index.counts()
 
     def close(self) -> None:
@@ -473,7 +481,7 @@ def _same(one: str, other: str) -> bool:
 
 
 def _ref(receipt: Receipt) -> str:
-    return f"{PREFIX}{receipt.id}" if receipt.id else receipt.path
+    return reference_of(receipt.id) if receipt.id else receipt.path
 
 
 def _range(place: str, lines: int) -> tuple[int, int]:

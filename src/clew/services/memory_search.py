@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clew.adapters.home import Home
+from clew.core.memory.document import reference_of, why_stale
 from clew.core.memory.hits import Hit, Packed, pack, snippet
 from clew.core.memory.search import (
     REACH,
@@ -35,12 +36,13 @@ from clew.core.text.glossary import Glossary
 from clew.core.text.thesaurus import Thesaurus
 from clew.errors import ClewError, NotFound, StoreBusy, StoreError, StoreTooNew
 from clew.services.notices import unkept, unread_notice
-from clew.services.relevance import load_glossary, load_table, load_thesaurus
+from clew.services.relevance import load_table
+from clew.services.words import load_glossary, load_thesaurus
 from clew.stores.documents import Documents
-from clew.stores.index import remove
-from clew.stores.memory_index import IN_MEMORY, MemoryIndex, Refreshed, is_damage, store_error
+from clew.stores.memory_index import IN_MEMORY, MemoryIndex, Refreshed, store_error
 from clew.stores.memory_reading import DocumentRow, Filter
 from clew.stores.memory_writing import Loaded
+from clew.stores.sqlite_file import is_damage, remove
 
 if TYPE_CHECKING:
     import numpy as np
@@ -377,19 +379,14 @@ def reference(passage: Passage, row: DocumentRow) -> str:
     """What opens a passage: of a document with an id `clew://memory/<id>` with lines, else its path with lines."""
     if passage.reference:
         return passage.reference
-    whole = f"clew://memory/{row.reference}" if row.reference else row.path
+    whole = reference_of(row.reference) if row.reference else row.path
     lines = f"L{passage.first}" if passage.first == passage.last else f"L{passage.first}-{passage.last}"
     return f"{whole}#{lines}"
 
 
 def _stale(row: DocumentRow, today: date | None) -> str:
-    if row.superseded_by:
-        return f"superseded by {row.superseded_by}"
-    if row.status != "active":
-        return row.status
-    if row.expires and today is not None and row.expires < today.isoformat():
-        return f"expired on {row.expires}"
-    return ""
+    expires = date.fromisoformat(row.expires) if row.expires else None
+    return why_stale(row.superseded_by, row.status, expires, today)
 
 
 def _day_of(path: str) -> str:

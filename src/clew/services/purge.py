@@ -22,8 +22,8 @@ from clew.adapters.memory_git import MemoryGit
 from clew.adapters.memory_remote import MemoryRemote
 from clew.adapters.memory_repository import MemoryRepository
 from clew.adapters.memory_rewrite import HistoryRewrite, Rewritten, Rules, push_rewritten, read_marker
-from clew.core.text.frontmatter import quoted
 from clew.core.text.redact_find import placeholder
+from clew.core.text.scalars import quoted
 from clew.core.text.traces import LEAST, MOST, Traces, marks_of, traces_of
 from clew.errors import ClewError, NotFound, Refused, UsageError
 from clew.services.sync import lock_folder

@@ -18,7 +18,7 @@ from typing import Any, Final, cast
 from clew.adapters.memory_rewrite import HistoryRewrite, Rules
 from clew.adapters.workspace import KNOWN_FILE
 from clew.core.memory.audit import Entry, read_line
-from clew.core.memory.document import document_of
+from clew.core.memory.document import PREFIX, bare_id, document_of
 from clew.core.text.frontmatter import parse
 from clew.core.text.printable import printable
 from clew.core.text.traces import Traces
@@ -30,7 +30,6 @@ from clew.stores.purging import Found, delete, files, replace_file
 from clew.stores.purging import search as search_files
 from clew.stores.seen import Seen
 
-_MEMORY: Final = "clew://memory/"
 _LEAST_LINE: Final = 24
 """Characters of a line of a removed document that is looked for elsewhere: shorter ones stand in any text."""
 _MOST_LINES: Final = 40
@@ -53,7 +52,7 @@ class Source:
 
     def is_named_by(self, ref: str) -> bool:
         """Whether a reference leads to it, or into it."""
-        bare = ref.removeprefix(_MEMORY).partition("#")[0]
+        bare = bare_id(ref)
         if self.kind == "document":
             return bare in self.ids or bare in self.paths
         if self.kind == "exchange":
@@ -106,11 +105,11 @@ def source_of(ref: str, purge: Purge, workspace: str) -> Source:
                 f"`{printable(value, 60)}` is no id of a workspace", hint="small letters, digits and hyphens"
             )
         return Source(word, value, workspace)
-    bare = wanted.removeprefix(_MEMORY).partition("#")[0]
+    bare = bare_id(wanted)
     root = purge.layout.memory
     with contextlib.suppress(ValueError):
         bare = Path(os.path.realpath(bare)).relative_to(root).as_posix() if os.path.isabs(bare) else bare
-    if wanted.startswith(_MEMORY) or re.fullmatch(r"mem_[0-9a-f]{12}", bare) or (root / bare).is_file():
+    if wanted.startswith(PREFIX) or re.fullmatch(r"mem_[0-9a-f]{12}", bare) or (root / bare).is_file():
         return _document(bare, purge, workspace)
     if bare.startswith(("user/", "workspaces/")) and bare.endswith(".md") and not os.path.exists(bare):
         return _document(bare, purge, workspace)  # its file may be gone, and its history not

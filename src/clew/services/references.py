@@ -19,7 +19,7 @@ from clew.adapters.sources.files import WorkTree
 from clew.adapters.sources.git_state import COMMIT, DIFF, STATUS, GitState
 from clew.adapters.sources.tree import DirectoryTree
 from clew.core.context.fragment import Exchange
-from clew.core.memory.document import tier_of
+from clew.core.memory.document import PREFIX, tier_of
 from clew.core.text.content import decode
 from clew.core.text.printable import printable, unescaped
 from clew.core.text.redact import is_secret_path, redact
@@ -27,7 +27,8 @@ from clew.errors import NotFound, Refused, UsageError
 from clew.services.code_index import freshen
 from clew.services.context import Place
 from clew.services.passages import MAP_REF, listed_files
-from clew.services.relevance import Finder, load_glossary, load_ranking
+from clew.services.relevance import Finder, load_ranking
+from clew.services.words import load_glossary
 
 if TYPE_CHECKING:
     from clew.services.memory import Memory
@@ -38,7 +39,6 @@ FORMS = ("path", "path:line", "path:10-42", "clew://memory/ID", "exchange:3", ST
 """What a reference may look like."""
 GIT_REFERENCES = ("git:branch", STATUS, "git:last-commit", "git:commits")
 _RANGE = re.compile(r"(?P<path>.+?):(?P<first>\d+)(?:-(?P<last>\d+))?(?::\d+)?", re.DOTALL)
-MEMORY = "clew://memory/"
 _MADE = re.compile(r"mem_[0-9a-f]{12}(?:#.*)?")
 TREE_REF, ENVIRONMENT = "tree", "environment:"
 _MOST_TREE_LINES, _MOST_TREE_NAMES = 2000, 40
@@ -93,7 +93,7 @@ def open_reference(
         return _best_files(place, exchanges)
     if (ref == TREE_REF or ref.startswith(ENVIRONMENT)) and (opened := _side(ref, place)) is not None:
         return opened
-    if memory is not None and (ref.startswith(MEMORY) or _MADE.fullmatch(ref)):
+    if memory is not None and (ref.startswith(PREFIX) or _MADE.fullmatch(ref)):
         return _document(ref, memory())
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", ref):
         raise UsageError(f"`{printable(ref, 200)}` is a URL, and Clew fetches nothing", hint="open it in a browser")

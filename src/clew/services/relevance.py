@@ -35,6 +35,7 @@ from clew.core.index.rank import (
 from clew.core.text.glossary import Glossary
 from clew.core.text.terms import Query, query_terms
 from clew.core.text.thesaurus import Thesaurus
+from clew.services.words import load_thesaurus
 from clew.stores.index import CodeIndex
 from clew.stores.index_reading import FileRow
 
@@ -109,12 +110,6 @@ def load_ranking() -> Ranking:
 
 
 @cache
-def load_glossary() -> Glossary:
-    """The shipped glossary; read once a process."""
-    return Glossary.parse(resources.files("clew").joinpath("data", "glossary.tsv").read_text(encoding="utf-8"))
-
-
-@cache
 def load_background() -> Background:
     """How rare terms are in code at large; read once a process."""
     text = resources.files("clew").joinpath("data", "background.tsv").read_text(encoding="utf-8")
@@ -140,12 +135,6 @@ def load_table() -> StaticTable | None:
 def lacks_table() -> bool:
     """Whether the table was wanted in this process and could not be read."""
     return load_table.cache_info().currsize > 0 and load_table() is None
-
-
-@cache
-def load_thesaurus() -> Thesaurus:
-    """The shipped thesaurus; read once a process."""
-    return Thesaurus.parse(resources.files("clew").joinpath("data", "thesaurus.tsv").read_text(encoding="utf-8"))
 
 
 @dataclass(slots=True)

@@ -20,7 +20,8 @@ from clew.core.index.passages import Passage
 from clew.core.index.query import concepts
 from clew.core.text.terms import query_terms
 from clew.services.code_index import VARIANT, Freshened
-from clew.services.relevance import Finder, Related, RelatedFile, load_glossary, load_ranking
+from clew.services.relevance import Finder, Related, RelatedFile, load_ranking
+from clew.services.words import load_glossary
 from clew.stores import index
 from clew.stores.cache import SearchCache
 from clew.stores.index_reading import FileRow

@@ -22,7 +22,7 @@ from clew.adapters.memory_git import MemoryGit
 from clew.adapters.memory_remote import REMOTE, MemoryRemote, check_url
 from clew.adapters.memory_repository import PRIVATE, UNSEEN, Leaf, MemoryRepository
 from clew.adapters.memory_rewrite import demand_pushed
-from clew.core.memory.document import document_of
+from clew.core.memory.document import bare_id, document_of
 from clew.core.text.frontmatter import parse
 from clew.core.text.printable import printable
 from clew.errors import Conflict, NotFound, Refused, StoreBusy, StoreError, UsageError
@@ -399,7 +399,7 @@ def _changed_meanwhile() -> Conflict:
 
 
 def _named(root: Path, ref: str) -> Copy:
-    wanted = ref.strip().removeprefix("clew://memory/").partition("#")[0]
+    wanted = bare_id(ref)
     with contextlib.suppress(ValueError):
         if os.path.isabs(wanted):
             wanted = Path(wanted).relative_to(root).as_posix()

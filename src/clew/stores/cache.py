@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from clew.stores.index import remove
+from clew.stores.sqlite_file import remove
 
 FORMAT: Final = 1
 """Number of the file's format, kept in `user_version`."""

@@ -32,8 +32,9 @@ from clew.core.memory.document import (
 )
 from clew.core.memory.document import unreadable as unreadable_document
 from clew.core.memory.edit import MOST_APPENDED, Draft, appended, draft_text, log_entry, log_text, slug, superseding
-from clew.core.text.frontmatter import Given, edit
+from clew.core.text.frontmatter import edit
 from clew.core.text.printable import printable
+from clew.core.text.scalars import Given
 from clew.errors import ClewError, Conflict, NotFound, OverBudget, Refused
 from clew.stores.clean_reading import PLAIN as _PLAIN
 from clew.stores.clean_reading import without_secrets

@@ -24,7 +24,7 @@ from typing import Final, Self, TypeVar
 
 from clew.core.context.fragment import Exchange
 from clew.errors import StoreBusy, StoreError, StoreTooNew
-from clew.stores.wal import BUSY, switch_to_wal
+from clew.stores.sqlite_file import BUSY, switch_to_wal
 
 FORMAT: Final = 2
 """Number of the file's format, kept in `user_version`. 1: rows without digests."""

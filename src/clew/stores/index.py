@@ -27,7 +27,7 @@ from clew.core.text.redact import is_secret_path
 from clew.core.text.terms import path_terms, terms
 from clew.errors import ClewError, StoreBusy, StoreError
 from clew.stores.index_reading import IndexReading, kept_path, path_value
-from clew.stores.wal import switch_to_wal
+from clew.stores.sqlite_file import is_damage, remove, switch_to_wal
 
 FORMAT = 3
 """Raise it when rows of the same text change."""
@@ -362,22 +362,6 @@ class CodeIndex(IndexReading):
                 self._db.execute("delete from commit_terms where rowid = ?", row)
                 self._db.execute("delete from commit_files where commit_id = ?", row)
                 self._db.execute("delete from commits where id = ?", row)
-
-
-def is_damage(error: sqlite3.DatabaseError) -> bool:
-    """Whether the file is at fault: no database, broken pages, or text that is none, which SQLite calls operational."""
-    return not isinstance(error, sqlite3.OperationalError) or "decode to UTF-8" in str(error)
-
-
-def remove(path: Path) -> int:
-    """Delete an index with its side files; the number of bytes freed."""
-    freed = 0
-    for side in ("", "-wal", "-shm", "-journal"):
-        file = path.with_name(path.name + side)
-        with contextlib.suppress(FileNotFoundError):
-            freed += file.stat().st_size
-            file.unlink()
-    return freed
 
 
 def is_current(path: Path, variant: str) -> bool:

@@ -10,7 +10,6 @@ refresh at once: the second one finds the work done. A damaged file is moved out
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sqlite3
 import time
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING
 from clew.errors import StoreBusy, StoreError, StoreTooNew
 from clew.stores.memory_reading import MemoryReading
 from clew.stores.memory_writing import Blocks, Loaded, Stat, Taking, stamp_of, transaction
+from clew.stores.sqlite_file import is_damage, remove, switch_to_wal
 
 if TYPE_CHECKING:
     import numpy as np
@@ -102,7 +102,7 @@ class MemoryIndex(MemoryReading):
             except sqlite3.DatabaseError as error:
                 if not is_damage(error):
                     raise
-                _remove(path)
+                remove(path)
                 return cls(path, variant)
         except sqlite3.Error as error:
             raise store_error(path, error) from error
@@ -125,8 +125,8 @@ class MemoryIndex(MemoryReading):
         """Drop everything and begin with an empty index. Raises StoreError."""
         self._db.close()
         # Another process may have made it anew already: its file is not the damaged one.
-        if _inode(self.path) == self._inode:
-            _remove(self.path)
+        if self.path != IN_MEMORY and _inode(self.path) == self._inode:
+            remove(self.path)
         try:
             self._db = _connect(self.path, self._variant)
         except sqlite3.Error as error:
@@ -243,13 +243,6 @@ def _encoded(name: str, heading: str, text: str) -> str:
     return "\n".join(filter(None, (name, heading.rpartition(" > ")[2], text[:_ENCODED_CHARACTERS])))
 
 
-def is_damage(error: sqlite3.Error) -> bool:
-    """Whether the file is at fault: no database, broken pages, or text that is none, which SQLite calls operational."""
-    return isinstance(error, sqlite3.DatabaseError) and (
-        not isinstance(error, sqlite3.OperationalError) or "decode to UTF-8" in str(error)
-    )
-
-
 def store_error(path: Path, error: sqlite3.Error) -> StoreError:
     """What to tell about an error of SQLite."""
     said = str(error)
@@ -267,7 +260,8 @@ def _connect(path: Path, variant: str) -> sqlite3.Connection:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
     try:
-        for setting in ("journal_mode = wal", "synchronous = normal", "cache_size = -65536"):
+        switch_to_wal(connection, BUSY_SECONDS)
+        for setting in ("synchronous = normal", "cache_size = -65536"):
             connection.execute(f"pragma {setting}")
         written = _written(connection)
         if written is not None and written[0] > FORMAT:
@@ -277,7 +271,7 @@ def _connect(path: Path, variant: str) -> sqlite3.Connection:
             )
         if written is not None and written != (FORMAT, variant):
             connection.close()
-            _remove(path)
+            remove(path)
             return _connect(path, variant)
         connection.executescript(_SCHEMA)
         connection.executemany(
@@ -305,9 +299,3 @@ def _inode(path: Path) -> int:
         return path.stat().st_ino
     except OSError:
         return 0
-
-
-def _remove(path: Path) -> None:
-    for side in () if path == IN_MEMORY else ("", "-wal", "-shm", "-journal"):
-        with contextlib.suppress(FileNotFoundError):
-            path.with_name(path.name + side).unlink()

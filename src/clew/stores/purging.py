@@ -25,7 +25,7 @@ from clew.errors import ClewError, Conflict, StoreBusy, StoreError
 from clew.stores.audit import blot, rewrite
 from clew.stores.durable import LOCK, TEMPORARY, put, translated
 from clew.stores.exchanges import vacuum
-from clew.stores.index import remove
+from clew.stores.sqlite_file import remove
 
 SIDES: Final = ("-wal", "-shm", "-journal")
 """What SQLite puts beside a file."""

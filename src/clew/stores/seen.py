@@ -18,6 +18,7 @@ from typing import Final
 from clew.core.memory.window import WINDOW, Shown, suppressed
 from clew.errors import StoreError
 from clew.stores.exchanges import vacuum
+from clew.stores.sqlite_file import switch_to_wal
 
 FORMAT: Final = 1
 """Number of the file's format, kept in `user_version`."""
@@ -205,7 +206,7 @@ class Seen:
             if held > FORMAT:
                 raise sqlite3.OperationalError(f"format {held} is newer than {FORMAT}")
             if held < FORMAT:
-                connection.execute("pragma journal_mode = wal")
+                switch_to_wal(connection, BUSY_SECONDS)
                 with connection:
                     connection.execute("begin immediate")
                     for statement in filter(str.strip, _SCHEMA.split(";")):

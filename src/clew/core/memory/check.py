@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from clew.core.memory.document import KEYS, MOST_DESCRIPTION, MOST_NAME, Document, clean_line, nearest
-from clew.core.text.frontmatter import Given
+from clew.core.text.scalars import Given
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,8 @@ MOST_DESCRIPTION: Final = 240
 """Characters of a description in a hint."""
 MOST_CHARACTERS: Final = 200_000
 """Of a document."""
+PREFIX: Final = "clew://memory/"
+"""Of a reference to a document by its id."""
 ARCHIVE: Final = "archive"
 """A folder of this name, anywhere, holds what is kept but is no memory any more."""
 
@@ -97,17 +99,32 @@ class Document:
     @property
     def ref(self) -> str:
         """The reference that opens it; empty without an id."""
-        return f"clew://memory/{self.id}" if self.id else ""
+        return reference_of(self.id) if self.id else ""
 
     def stale(self, today: date) -> str:
         """Why this must not come to mind any more; empty while it holds."""
-        if self.superseded_by:
-            return f"superseded by {clean_line(self.superseded_by, MOST_NAME)}"
-        if self.status != "active":
-            return self.status
-        if self.expires is not None and self.expires < today:
-            return f"expired on {self.expires.isoformat()}"
-        return ""
+        return why_stale(self.superseded_by, self.status, self.expires, today)
+
+
+def why_stale(superseded_by: str, status: str, expires: date | None, today: date | None) -> str:
+    """Why what says this of itself does not hold any more; empty while it does. Without a day, nothing has expired."""
+    if superseded_by:
+        return f"superseded by {clean_line(superseded_by, MOST_NAME)}"
+    if status != "active":
+        return status
+    if expires is not None and today is not None and expires < today:
+        return f"expired on {expires.isoformat()}"
+    return ""
+
+
+def reference_of(id_: str) -> str:
+    """What opens the document of an id."""
+    return f"{PREFIX}{id_}"
+
+
+def bare_id(ref: str) -> str:
+    """The id, or whatever else names a document, in a reference to it or to lines of it."""
+    return ref.strip().partition("#")[0].removeprefix(PREFIX)
 
 
 def read_document(path: str, text: str) -> Document:

@@ -18,7 +18,8 @@ from clew.core.memory.document import (
     digest_of,
     read_document,
 )
-from clew.core.text.frontmatter import Given, edit, parse, written
+from clew.core.text.frontmatter import edit, parse, written
+from clew.core.text.scalars import Given
 
 MOST_APPENDED: Final = 8_000
 """Characters of one append."""

@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from datetime import date
 from typing import Final
 
-from clew.core.text.frontmatter import Front, Given, Value, edit, parse
+from clew.core.text.frontmatter import Front, Value, edit, parse
+from clew.core.text.scalars import Given
 from clew.errors import UsageError
 
 LineMerge = Callable[[str, str, str], str | None]

@@ -10,13 +10,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
-from unicodedata import category
+
+from clew.core.memory.document import MOST_NAME, clean_description, clean_line, reference_of
 
 MOST_HINTS: Final = 3
 """Hints of one message."""
-MOST_NAME: Final = 80
-MOST_DESCRIPTION: Final = 240
-"""Characters of a name and of a description in a hint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +54,12 @@ class Hint:
     @property
     def ref(self) -> str:
         """The reference that opens the note."""
-        return f"clew://memory/{self.id}"
+        return reference_of(self.id)
 
 
 def hint(id_: str, name: str, description: str) -> Hint:
     """A hint from what a note says of itself; line breaks and control characters fall away."""
-    return Hint(_line(id_, MOST_NAME), _line(name, MOST_NAME), _line(description, MOST_DESCRIPTION))
-
-
-def _line(text: str, most: int) -> str:
-    shown = "".join(" " if char.isspace() else char for char in text[: 20 * most])
-    flat = " ".join("".join(char for char in shown if category(char)[0] != "C").split())
-    return flat if len(flat) <= most else flat[: most - 1].rstrip() + "…"
+    return Hint(clean_line(id_, MOST_NAME), clean_line(name, MOST_NAME), clean_description(description))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,23 +9,21 @@ Reading never raises. Lines end with LF, CRLF or CR, mixed as they like; a byte 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from typing import Any, Final, TypeAlias
 
 from clew.core.text.lazy import lazy_pattern
+from clew.core.text.scalars import PLAIN, Given, key_text, quoted, scalar_text, value_text
 from clew.errors import UsageError
 
 Value: TypeAlias = "str | list[Value] | dict[str, Value] | None"
 """What a key may hold once it is read."""
-Given: TypeAlias = "str | date | Sequence[str] | None"
-"""What a key may be set to. None takes the key out."""
 
 MOST_CHARACTERS: Final = 64_000
 """Of a block. What stands beyond is not read, and such a block is not edited."""
-_MOST_KEY: Final = 200
 _MOST_DEPTH: Final = 20
 _MOST_BRACKETS: Final = 2_000
 """In one value: a reader of YAML may take time by the square of how deep they are nested."""
@@ -42,9 +40,6 @@ _KEY = lazy_pattern(
 _BLOCK_TEXT = lazy_pattern(r":[ \t]+(?:![^ ]*[ \t]+)?[|>][-+0-9]*[ \t]*(?:#.*)?$")
 _KEEPS_BLANKS = lazy_pattern(r":[ \t]+[|>]\d?\+")
 _NOTHING: Final = frozenset({"", "~", "null", "Null", "NULL"})
-_PLAIN = lazy_pattern(r"[A-Za-z\u4e00-\u9fff](?:[\w ./+-]*[\w.])?")
-_PLAIN_KEY = lazy_pattern(r"[A-Za-z_\u4e00-\u9fff][\w-]*")
-_RESERVED: Final = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
 _SIMPLE_QUOTED = lazy_pattern(r'"([^"\\\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff]*)"')
 _BEHIND_VALUE = lazy_pattern(r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|\[[^\]"'#]*\])""")
 
@@ -125,7 +120,7 @@ def edit(text: str, changes: Mapping[str, Given]) -> str:
 
 def written(values: Mapping[str, Given]) -> str:
     """A block with these values, in their order, ended by a line break. None is left out."""
-    rows = [f"{_key(key)}: {_written(value)}\n" for key, value in values.items() if value is not None]
+    rows = [f"{key_text(key)}: {value_text(value)}\n" for key, value in values.items() if value is not None]
     return "".join(["---\n", *rows, "---\n"])
 
 
@@ -247,13 +242,13 @@ def _simple(rest: str) -> tuple[Value] | None:
     text = rest.strip(" \t\r\n")
     if not text:
         return (None,)
-    if quoted := _SIMPLE_QUOTED.fullmatch(text):
-        return (quoted[1],)
-    if _PLAIN.fullmatch(text):
+    if simple := _SIMPLE_QUOTED.fullmatch(text):
+        return (simple[1],)
+    if PLAIN.fullmatch(text):
         return (None if text in _NOTHING else text,)
     if text[0] == "[" and text[-1] == "]":
         items = [item.strip(" \t") for item in text[1:-1].split(",")]
-        if all(_PLAIN.fullmatch(item) and item not in _NOTHING for item in items):
+        if all(PLAIN.fullmatch(item) and item not in _NOTHING for item in items):
             return ([*items],)
     return None
 
@@ -400,7 +395,7 @@ def _set(text: str, key: str, value: Given) -> str:
     _demand_short(block)
     entry = next((entry for entry in reversed(front.entries) if entry.key == key), None)
     if entry is None:
-        row = f"{_key(key)}: {_written(value)}{_end_of(block.lines[block.opening])}"
+        row = f"{key_text(key)}: {value_text(value)}{_end_of(block.lines[block.opening])}"
         block.lines.insert(block.closing, row)
     else:
         own = block.lines[entry.first - 1 : entry.last]
@@ -468,13 +463,13 @@ def _rewritten(own: list[str], value: Given) -> list[str]:
         if listed and not isinstance(value, str | date | None) and value:
             indent = re.match(r" *", own[1])
             lead = indent[0] if indent else ""
-            return [f"{head}{end}", *(f"{lead}- {_scalar(item)}{end}" for item in value)]
-        return [f"{head} {_written(value)}{end}"]
+            return [f"{head}{end}", *(f"{lead}- {scalar_text(item)}{end}" for item in value)]
+        return [f"{head} {value_text(value)}{end}"]
     blank = re.match(r"[ ]*", rest)
     between = (blank[0] if blank else "") or " "
     old = rest.strip()
     comment = "" if old.startswith(("|", ">")) else _comment(rest)
-    text = _written(value)
+    text = value_text(value)
     if old.startswith('"') and isinstance(value, str):
         text = quoted(value)
     return [f"{head}{between if old and not old.startswith('#') else ' '}{text}{comment}{end}"]
@@ -489,45 +484,3 @@ def _comment(rest: str) -> str:
         return behind if behind[:1] in (" ", "\t") and behind.lstrip(" \t").startswith("#") else ""
     at = min((found for found in (rest.find(" #"), rest.find("\t#")) if found >= 0), default=-1)
     return "" if at < 0 else rest[len(rest[:at].rstrip(" \t")) :]
-
-
-def _key(key: str) -> str:
-    if not key or len(key) > _MOST_KEY:
-        raise UsageError(f"a key of the front matter has 1 to {_MOST_KEY} characters", hint="choose a shorter one")
-    return key if _PLAIN_KEY.fullmatch(key) and key.lower() not in _RESERVED else quoted(key)
-
-
-def _written(value: Given) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, date):
-        return value.isoformat()
-    if isinstance(value, str):
-        return _scalar(value)
-    return f"[{', '.join(map(_scalar, value))}]"
-
-
-def _scalar(text: str) -> str:
-    """As it is where every reader takes it for this text, else in double quotes."""
-    return text if _PLAIN.fullmatch(text) and text.lower() not in _RESERVED and len(text) < 80 else quoted(text)
-
-
-def quoted(text: str) -> str:
-    """`text` as a YAML scalar in double quotes, on one line. What no reader accepts becomes U+FFFD."""
-    return '"' + "".join(map(_escaped, text)) + '"'
-
-
-_ESCAPES: Final = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-
-
-def _escaped(char: str) -> str:
-    if char in _ESCAPES:
-        return _ESCAPES[char]
-    code = ord(char)
-    if 0xD800 <= code <= 0xDFFF or code in (0xFFFE, 0xFFFF):
-        return "\ufffd"
-    if code < 0x20 or 0x7F <= code < 0xA0:
-        return f"\\x{code:02x}"
-    if code in (0x2028, 0x2029, 0xFEFF):
-        return f"\\u{code:04x}"
-    return char

@@ -13,6 +13,7 @@ import click
 
 from clew.app import App
 from clew.core.memory.audit import KINDS, Choice, Entry, moment, names
+from clew.core.memory.document import PREFIX
 from clew.core.text.printable import printable
 from clew.entrypoints.cli.style import apply_color, aside, cut, padded, pale
 from clew.entrypoints.cli.texts import say
@@ -97,7 +98,7 @@ def _print(found: Iterable[Entry], everything: bool) -> int:
 def _line(entry: Entry, columns: int, everything: bool) -> str:
     time = entry.time[:16].replace("T", " ")
     about = names(entry)
-    first = printable(about[0].removeprefix("clew://memory/")) if about else "-"
+    first = printable(about[0].removeprefix(PREFIX)) if about else "-"
     more = f" +{len(about) - 1}" if len(about) > 1 else ""
     room = columns - len(time) - 9 - _REFS - 3
     subject = padded(cut(first, _REFS - len(more) if columns else 0) + more, _REFS)

@@ -72,7 +72,7 @@ def status(as_json: bool) -> None:
 def rebuild(as_json: bool) -> None:
     """Delete the index of this folder and that of memory, and make them anew."""
     from clew.services.code_index import freshen
-    from clew.stores.index import remove
+    from clew.stores.sqlite_file import remove
 
     app = App.here()
     began = time.perf_counter()
@@ -102,7 +102,7 @@ def rebuild(as_json: bool) -> None:
 def clean(every: bool, as_json: bool) -> None:
     """Delete the index of this folder. The next question makes it again."""
     from clew.services.code_index import index_folder, remove_all, searches_path
-    from clew.stores.index import remove
+    from clew.stores.sqlite_file import remove
 
     app = App.here()
     index = app.place.index

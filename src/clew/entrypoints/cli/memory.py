@@ -23,7 +23,7 @@ from clew.entrypoints.cli.texts import say
 from clew.errors import UsageError
 
 if TYPE_CHECKING:
-    from clew.core.text.frontmatter import Given
+    from clew.core.text.scalars import Given
 
 _TIERS = ("user", "note", "log", "reflection", "handoff")
 _SCOPES = ("all", "notes", "logs", "reflections", "handoff", "sessions")

@@ -29,7 +29,7 @@ from clew.errors import ClewError, UsageError
 
 if TYPE_CHECKING:
     from clew.core.memory.document import Document
-    from clew.core.text.frontmatter import Given
+    from clew.core.text.scalars import Given
 
 _NAMELESS = "note"
 

@@ -21,14 +21,12 @@ def rebuild(as_json: bool) -> None:
     Both are made from the files and can be deleted at any time. Embedding takes about 0.05 s a text; what was embedded
     before is taken over, and Ctrl-C keeps what is done.
     """
-    from clew.services.memory_search import rebuild as index_again  # heavy
-
     app = App.here()
     with memory_of(app) as memory:
-        refreshed = index_again(memory.index_path, memory.documents)
+        counts = memory.rebuild()
         with bar(app.language, TEXTS["rebuild.embedding"][app.language == "zh"]) as tick:
             embedded = app.hinter().rebuild(tick)
     if as_json:
-        click.echo(json.dumps({"documents": refreshed.total, "embedded": embedded}))
+        click.echo(json.dumps({"documents": counts["documents"], "embedded": embedded}))
     else:
-        aside(say("rebuild.done", app.language, refreshed.total, embedded))
+        aside(say("rebuild.done", app.language, counts["documents"], embedded))

@@ -13,6 +13,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from clew.app import App
+from clew.core.memory.document import PREFIX, reference_of
 from clew.core.text.printable import printable
 from clew.entrypoints.cli.style import aside
 from clew.entrypoints.cli.texts import say
@@ -105,7 +106,7 @@ def tell_saved(app: App, memory: Memory, saved: Saved, as_json: bool, *, logged:
 def complete_reference(_ctx: click.Context, _parameter: click.Parameter, start: str) -> list[CompletionItem]:
     """Ids of the documents at hand, with their names; by name where a name begins like this."""
     with contextlib.suppress(ClewError, OSError):
-        prefix, bare = ("clew://memory/", start[14:]) if start.startswith("clew://memory/") else ("", start)
+        prefix, bare = (PREFIX, start.removeprefix(PREFIX)) if start.startswith(PREFIX) else ("", start)
         return [
             CompletionItem(f"{prefix}{one.id}", help=one.hint_name)
             for one in App.here().memory().listing()
@@ -124,5 +125,5 @@ def stale_words(stale: str, language: str) -> str:
     newer = stale.removeprefix("superseded by ")
     if newer == stale:
         return translated(stale, language)
-    refs = ", ".join(f"clew://memory/{printable(one)}" for one in newer.split(", "))
+    refs = ", ".join(reference_of(printable(one)) for one in newer.split(", "))
     return say("memory.superseded", language, refs)

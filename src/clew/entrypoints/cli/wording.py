@@ -290,6 +290,7 @@ CHINESE: dict[str, str] = (
         "scripted:FILE names a JSON file": "scripted:FILE 应指向 JSON 文件",
         "… | clew ask QUESTION -": "… | clew ask 问题 -",
         "{}: left out, it usually holds secrets; name it to give it redacted": "{}：已略过，它通常含有机密；逐个指定时会隐去机密后提供",
+        "no file here speaks of {}": "这里没有文件提到：{}",
         "{}: withheld, it usually holds secrets; to give it redacted, attach it: clew ask QUESTION {}": "{}：未提供，它通常含有机密；若要隐去机密后提供，请附上它：clew ask 问题 {}",
         "{}: left out, it is binary": "{}：已略过，它是二进制文件",
         "{}: left out, {}": "{}：已略过，{}",

@@ -15,7 +15,8 @@ from typing import Any
 from clew.errors import NotFound
 from clew.services.eval.labelled import read_labelled, share, text_of, texts_of
 from clew.services.eval.repositories import Repositories
-from clew.services.relevance import Finder, load_glossary, load_ranking
+from clew.services.relevance import Finder, load_ranking
+from clew.services.words import load_glossary
 
 _SHAPE = '{"id": "c1", "repo": "owner/name", "parent": "1a2b3c4", "query": "fix the retry", "gold": ["src/retry.py"]}'
 DEPTHS = (1, 5, 10)

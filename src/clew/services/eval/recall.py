@@ -19,8 +19,9 @@ from clew.core.memory.shelf import days
 from clew.core.memory.window import WINDOW
 from clew.errors import NotFound, UsageError
 from clew.services.eval.labelled import read_labelled, share, text_of
-from clew.services.recall import Recaller, load_words
+from clew.services.recall import Recaller
 from clew.services.recall_shelf import make_shelf, note_of, open_engines
+from clew.services.words import load_glossary
 from clew.stores.seen import Seen
 
 _MESSAGE = (
@@ -109,7 +110,7 @@ def evaluate_recall(
     notes = read_notes(folder / memories)
     stale = {note.id for note in notes if not note.hintable or days(note.expires or "9999-12-31") < days(today)}
     opened = open_engines(engines)
-    shelf = make_shelf(notes, load_words()[0], {name: (one.lookup, one.means) for name, one in opened.items()})
+    shelf = make_shelf(notes, load_glossary(), {name: (one.lookup, one.means) for name, one in opened.items()})
     recaller = Recaller(shelf, {name: one.open for name, one in opened.items()})
     rows = [_labelled(where, row) for where, row in read_labelled(folder / "messages.jsonl", _MESSAGE)]
     judged: list[_Judged] = []
