@@ -1,0 +1,1 @@
+"""What a run is: its record, what it may do, what it tells while it works."""
