@@ -345,7 +345,12 @@ def test_nothing_in_a_file_or_an_answer_steers_the_terminal(harbour: Path) -> No
     write(harbour, {"evil.txt": "before \x1b]0;owned\x07 after \x1b[2J\n"})
     said = on_terminal("open", "evil.txt", cwd=harbour, env={"NO_COLOR": "1"})
     assert b"before" in said and b"\x1b]0" not in said and b"\x1b[2J" not in said
-    assert clew("open", "evil.txt", cwd=harbour).out == "before \x1b]0;owned\x07 after \x1b[2J\n"
+    # Also not by way of a pipe, unless that is asked for.
+    piped = clew("open", "evil.txt", cwd=harbour)
+    assert piped.out == "before �]0;owned� after �[2J\n" and "--raw" in piped.err
+    assert clew("open", "--raw", "evil.txt", cwd=harbour).out == "before \x1b]0;owned\x07 after \x1b[2J\n"
+    said = on_terminal("open", "--raw", "evil.txt", cwd=harbour, env={"NO_COLOR": "1"})
+    assert b"before" in said and b"\x1b]0" not in said and b"\x1b[2J" not in said
     model = script(harbour.parent / "script.json", "see \x1b]52;c;b3duZWQ=\x07 this")
     said = on_terminal("ask", "--model", model, "what is a berth?", cwd=harbour, env={"NO_COLOR": "1"})
     assert b"see" in said and b"\x1b]52" not in said

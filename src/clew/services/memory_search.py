@@ -35,8 +35,8 @@ from clew.core.memory.search import (
 from clew.core.text.glossary import Glossary
 from clew.core.text.thesaurus import Thesaurus
 from clew.errors import ClewError, NotFound, StoreBusy, StoreError, StoreTooNew
-from clew.services.notices import unkept, unread_notice
-from clew.services.relevance import load_table
+from clew.services.notices import WITHOUT_TABLE, unkept, unread_notice
+from clew.services.relevance import lacks_table, load_table
 from clew.services.words import load_glossary, load_thesaurus
 from clew.stores.documents import Documents
 from clew.stores.memory_index import IN_MEMORY, MemoryIndex, Refreshed, store_error
@@ -188,6 +188,8 @@ def search_memory(
         notices.append(unkept(error))
     if missed:
         notices.append(unread_notice(len(missed)))
+    if lacks_table():
+        notices.append(WITHOUT_TABLE)
     return replace(found, notices=tuple(notices))
 
 

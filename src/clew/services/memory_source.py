@@ -10,6 +10,7 @@ from typing import Final
 from clew.core.context.fragment import Fragment
 from clew.core.memory.hits import Hit
 from clew.core.memory.recall import Hint
+from clew.core.text.printable import visible
 
 MOST_PASSAGES: Final = 6
 """Passages of notes and logs in one context."""
@@ -44,7 +45,7 @@ class MemorySource:
         told = {hit.reference.partition("#")[0] for hit in shown}
         passages = [
             Fragment(
-                self.name, hit.reference, hit.snippet, self.weight, relevance=hit.score,
+                self.name, hit.reference, visible(hit.snippet), self.weight, relevance=hit.score,
                 note=", ".join(filter(None, (hit.name, hit.at[:10]))), cuttable=True,
             )
             for hit in shown

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from clew.errors import StoreError
+
+WITHOUT_TABLE: Final = "the table of word vectors cannot be read: likeness did not count"
 
 
 def unkept(error: StoreError) -> str:

@@ -1,4 +1,7 @@
-"""Show names and messages of foreign origin on one line, so that they can neither break a line nor steer a terminal."""
+"""Show text of foreign origin so that it can neither steer a terminal nor look like what it is not.
+
+`printable` puts names and messages on one line, `visible` shows whole texts; `STEERS` tells what both are about.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,26 @@ from collections.abc import Iterator
 _NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 """Unicode categories that are escaped: controls, formats (bidirectional overrides too), surrogates, line breaks."""
+
+STEERS = (
+    "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ufff9-\ufffb"
+    "\ud800-\udfff\U000e0000-\U000e007f"
+)
+"""Characters of a regular expression's class: controls but tab and the ends of lines, which could move a cursor, set a
+title or write to the clipboard; marks of direction and foreign ends of lines, which let text look like another one;
+tags, which a person does not see and a model reads; halves of pairs, which no encoding can send."""
+_STEERING = re.compile(f"[{STEERS}]|\r(?!\n)")
+_MARK = "\ufffd"
+
+
+def visible(text: str) -> str:
+    """`text` as people and models may get it: each character that steers or hides is one U+FFFD, all else is kept."""
+    return text if text.isascii() and text.isprintable() else _STEERING.sub(_MARK, text)
+
+
+def steering(text: str) -> int:
+    """How many characters of `text` are not shown as they are."""
+    return 0 if text.isascii() and text.isprintable() else len(_STEERING.findall(text))
 
 
 def printable(text: str, limit: int = 0) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import select
 import stat
@@ -26,12 +25,13 @@ from clew.core.text.printable import printable
 from clew.entrypoints.cli.page import Page, space
 from clew.entrypoints.cli.progress import bar
 from clew.entrypoints.cli.stopping import stop_status, undisturbed
-from clew.entrypoints.cli.style import apply_color, aside, data, folded, line, pale
+from clew.entrypoints.cli.style import apply_color, aside, data, folded, json_line, line, pale
 from clew.entrypoints.cli.texts import say
 from clew.entrypoints.cli.wording import translated
 from clew.errors import ModelError, ModelKeyMissing, StoreError, StoreTooNew, UsageError
 from clew.services.ask import Answer, Threads, earlier, keep, stream_answer
 from clew.services.context import Gathered, Wish, gather
+from clew.services.notices import WITHOUT_TABLE
 from clew.services.relevance import lacks_table
 from clew.stores.exchanges import ExchangeStore
 
@@ -142,8 +142,8 @@ def context(**given: Any) -> None:
     report = gathered.snapshot.report
     if given["as_json"]:
         messages = [{"role": m.role, "blocks": list(m.blocks)} for m in gathered.snapshot.messages()]
-        line(json.dumps({"prompt": gathered.snapshot.text(), "messages": messages, "report": report.to_json()},
-                              ensure_ascii=False))  # fmt: skip
+        row = {"prompt": gathered.snapshot.text(), "messages": messages, "report": report.to_json()}
+        line(json_line(row))
         return
     aside(pale(folded(report.one_line(app.language, gathered.reason))))
     data(gathered.snapshot.text())
@@ -222,7 +222,7 @@ def _notices(app: App, *notices: str) -> None:
 
 def _without_table() -> tuple[str, ...]:
     """That likeness of meaning did not count, where it should have."""
-    return ("the table of word vectors cannot be read: likeness did not count",) if lacks_table() else ()
+    return (WITHOUT_TABLE,) if lacks_table() else ()
 
 
 def _without_git(app: App, wish: Wish) -> tuple[str, ...]:
@@ -298,7 +298,7 @@ def _piped(language: str, *, asked: bool, named: bool) -> BinaryIO | None:
 def _preview(gathered: Gathered, language: str, *, as_json: bool, quiet: bool) -> None:
     report = gathered.snapshot.report
     if as_json:
-        line(json.dumps(report.to_json(), ensure_ascii=False))
+        line(json_line(report.to_json()))
     elif not quiet:
         space()
         for row in report_lines(gathered, language):
@@ -330,12 +330,12 @@ def _close(
         raise stopped
     if as_json:
         usage = answer.usage
-        line(json.dumps({
+        line(json_line({
             "answer": answer.text, "model": answer.model or None, "refs": list(answer.refs), "cut": answer.cut,
             "found": gathered.found,
             "usage": None if usage is None else {"input": usage.input, "cached": usage.cached, "output": usage.output},
             "report": gathered.snapshot.report.to_json(),
-        }, ensure_ascii=False))  # fmt: skip
+        }))  # fmt: skip
     elif stopped is None and not answer.text and not answer.model:
         explicit = any(kept.explicit for kept in gathered.snapshot.report.kept)
         missing = "ask.nothing" if not gathered.found else "ask.attached" if explicit else "ask.not-needed"

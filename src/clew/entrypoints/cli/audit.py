@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
@@ -15,7 +14,7 @@ from clew.app import App
 from clew.core.memory.audit import KINDS, Choice, Entry, moment, names
 from clew.core.memory.document import PREFIX
 from clew.core.text.printable import printable
-from clew.entrypoints.cli.style import apply_color, aside, cut, padded, pale
+from clew.entrypoints.cli.style import apply_color, aside, cut, json_line, padded, pale
 from clew.entrypoints.cli.texts import say
 from clew.errors import UsageError
 from clew.stores.audit import Audit, Reading, now
@@ -80,7 +79,7 @@ def _print_json(found: Iterator[Entry]) -> int:
     """Print an array, entry by entry, and say how many there were."""
     count = 0
     for count, entry in enumerate(found, 1):
-        click.echo(("[" if count == 1 else ",\n ") + json.dumps(asdict(entry), ensure_ascii=False), nl=False)
+        click.echo(("[" if count == 1 else ",\n ") + json_line(asdict(entry)), nl=False)
     click.echo("]" if count else "[]")
     return count
 

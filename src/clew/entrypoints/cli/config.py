@@ -15,7 +15,7 @@ import msgspec
 from clew.app import App
 from clew.core.text.printable import printable
 from clew.entrypoints.cli.files_zh import commented
-from clew.entrypoints.cli.style import apply_color, aside, line, pale
+from clew.entrypoints.cli.style import apply_color, aside, json_line, line, pale
 from clew.entrypoints.cli.texts import say
 from clew.entrypoints.cli.wording import translated
 from clew.errors import NotFound, Refused, StoreError
@@ -48,7 +48,7 @@ def config(ctx: click.Context, as_json: bool) -> None:
         aside(say("note", app.language) + translated(printable(notice), app.language))
     if as_json:
         rows = {name: {"value": plain(one.value), "origin": one.origin} for name, one in loaded.origins.items()}
-        line(json.dumps({"settings": rows, "files": list(map(str, loaded.files))}, ensure_ascii=False))
+        line(json_line({"settings": rows, "files": list(map(str, loaded.files))}))
         return
     width = max(map(len, KEYS))
     for name in KEYS:
@@ -66,7 +66,7 @@ def get(key: str, as_json: bool) -> None:
         raise NotFound(f"there is no setting `{printable(key, 60)}`", hint=nearest(key, KEYS))
     one = App.here().loaded.origins[key]
     if as_json:
-        line(json.dumps({"key": key, "value": plain(one.value), "origin": one.origin}, ensure_ascii=False))
+        line(json_line({"key": key, "value": plain(one.value), "origin": one.origin}))
     else:
         line(shown(one.value))
 
@@ -79,7 +79,7 @@ def path(as_json: bool) -> None:
     files = {"project": _project_file(app.workspace.root), "user": app.home.config_file}
     if as_json:
         rows = {name: {"path": str(file), "exists": file.is_file()} for name, file in files.items()}
-        line(json.dumps(rows, ensure_ascii=False))
+        line(json_line(rows))
         return
     # Not from the settings: this command must answer also where a file is broken.
     for name, file in files.items():
@@ -107,7 +107,7 @@ def init(force: bool, as_json: bool) -> None:
         raise Refused(f"{existing[0]} is there already", hint="`clew init --force` replaces it", path=str(target))
     write_whole(target, commented(init_file(), app.locale))
     if as_json:
-        line(json.dumps({"path": str(target), "replaced": PROJECT_FILES[0] in existing}, ensure_ascii=False))
+        line(json_line({"path": str(target), "replaced": PROJECT_FILES[0] in existing}))
         return
     name = "init.replaced" if PROJECT_FILES[0] in existing else "init.wrote"
     line(say(name, app.locale, printable(str(target))))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 from collections import Counter
@@ -13,7 +12,7 @@ import click
 
 from clew.adapters.models.catalogue import Catalogue
 from clew.app import App
-from clew.entrypoints.cli.style import apply_color, aside, line, pale
+from clew.entrypoints.cli.style import apply_color, aside, json_line, line, pale
 from clew.entrypoints.cli.texts import say
 from clew.entrypoints.cli.wording import translated
 from clew.errors import ClewError
@@ -46,7 +45,7 @@ def doctor(as_json: bool) -> None:
             _print(finding, language)
     counts = Counter(one.status for one in found)
     if as_json:
-        line(json.dumps({"ok": not counts["fail"], "findings": [asdict(one) for one in found]}, ensure_ascii=False))
+        line(json_line({"ok": not counts["fail"], "findings": [asdict(one) for one in found]}))
     else:
         aside(say("doctor.summary", language, counts["ok"], counts["warn"], counts["fail"]))
     if counts["fail"]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
@@ -14,7 +13,7 @@ import click
 from clew.app import App
 from clew.entrypoints.cli.files_zh import commented
 from clew.entrypoints.cli.progress import bar
-from clew.entrypoints.cli.style import aside, padded, width
+from clew.entrypoints.cli.style import aside, json_line, padded, width
 from clew.entrypoints.cli.texts import TEXTS, say
 from clew.entrypoints.cli.wording import translated
 from clew.errors import UsageError
@@ -229,7 +228,7 @@ def init(file: Path, purpose: str, force: bool, as_json: bool) -> None:
         raise UsageError(f"cannot write {file}: {error.strerror}", hint="name another file") from error
     if as_json:
         row = {"path": str(file.absolute()), "for": purpose, "replaced": replaced}
-        click.echo(json.dumps(row, ensure_ascii=False))
+        click.echo(json_line(row))
         return
     click.echo(say("eval.wrote", language, file, purpose, file))
 
@@ -261,7 +260,7 @@ def _close(
     """
     measured = [(name, _figure(result, name), value) for name, value in bounds]
     if as_json:
-        click.echo(json.dumps(result, ensure_ascii=False))
+        click.echo(json_line(result))
     else:
         for line in _table(result, rows, [say(head, language) for head in heads], language):
             click.echo(line)

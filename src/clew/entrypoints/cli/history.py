@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import asdict
 from typing import Any
@@ -12,7 +11,7 @@ import click
 from clew.app import App
 from clew.core.context.fragment import Exchange
 from clew.core.text.printable import printable
-from clew.entrypoints.cli.style import apply_color, aside, harmless, pale
+from clew.entrypoints.cli.style import apply_color, aside, harmless, json_line, pale
 from clew.entrypoints.cli.texts import say
 from clew.entrypoints.cli.wording import translated
 from clew.errors import NotFound, UsageError
@@ -56,7 +55,7 @@ def history(ctx: click.Context, everything: bool, anchors: bool, as_json: bool) 
     found = {name: rows for name, rows in found.items() if rows}
     if as_json:
         rows = [_row(one, name) for name, thread in found.items() for one in thread]
-        click.echo(json.dumps({"thread": current, "exchanges": rows}, ensure_ascii=False))
+        click.echo(json_line({"thread": current, "exchanges": rows}))
         return
     language = app.language
     for name, rows in found.items():
@@ -85,7 +84,7 @@ def show(number: int, as_json: bool) -> None:
     for name, rows in threads.items():
         for one in rows:
             if one.id == number:
-                click.echo(json.dumps(_row(one, name), ensure_ascii=False) if as_json else _whole(one, app.language))
+                click.echo(json_line(_row(one, name)) if as_json else _whole(one, app.language))
                 return
     raise _no_exchange(number)
 
@@ -128,7 +127,7 @@ def clear(everything: bool, yes: bool, as_json: bool) -> None:
 
 def _removed(app: App, count: int, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps({"removed": count}))
+        click.echo(json_line({"removed": count}))
     else:
         click.echo(say("history.removed", app.language, count))
 

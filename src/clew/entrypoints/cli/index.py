@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import signal
 import sys
 import time
@@ -15,7 +14,7 @@ import click
 from clew.app import App
 from clew.core.text.printable import printable
 from clew.entrypoints.cli.progress import bar
-from clew.entrypoints.cli.style import aside, line, padded, width
+from clew.entrypoints.cli.style import aside, json_line, line, padded, width
 from clew.entrypoints.cli.texts import say
 from clew.entrypoints.cli.wording import translated
 
@@ -41,7 +40,7 @@ def status(as_json: bool) -> None:
     app = App.here()
     found = index_status(app.place.index, _tree(app), app.git, app.place.watcher)
     if as_json:
-        line(json.dumps(found.to_json(), ensure_ascii=False))
+        line(json_line(found.to_json()))
         return
     language = app.language
     if not found.exists:
@@ -87,7 +86,7 @@ def rebuild(as_json: bool) -> None:
         aside(say("note", app.language) + translated(printable(freshened.notice), app.language))
     if as_json:
         row = {**counts, "seconds": round(seconds, 3), "path": str(app.place.index), "memory": remembered}
-        line(json.dumps(row))
+        line(json_line(row))
         return
     numbers = (f"{counts[name]:,}" for name in ("files", "chunks", "symbols", "commits"))
     line(say("index.made", app.language, *numbers, f"{seconds:.1f}"))
@@ -108,7 +107,7 @@ def clean(every: bool, as_json: bool) -> None:
     index = app.place.index
     freed = remove_all(app.home) if every else remove(index) + remove(searches_path(index))
     if as_json:
-        line(json.dumps({"freed": freed}))
+        line(json_line({"freed": freed}))
         return
     where = printable(str(index_folder(app.home) if every else index))
     done = ("index.freed", f"{freed / 1e6:.1f}", where) if freed else ("index.nothing",)

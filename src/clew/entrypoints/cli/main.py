@@ -200,7 +200,7 @@ def tell(message: str, hint: str, arguments: Sequence[str], code: str) -> None:
     """An error, on stderr: two lines, or one JSON object where JSON was asked for. No message: interrupted."""
     from clew.app import environment, user_language  # only needed where something went wrong
     from clew.core.text.printable import printable
-    from clew.entrypoints.cli.style import error_color, folded
+    from clew.entrypoints.cli.style import error_color, folded, json_line
     from clew.entrypoints.cli.texts import say
     from clew.entrypoints.cli.wording import translated
 
@@ -209,9 +209,7 @@ def tell(message: str, hint: str, arguments: Sequence[str], code: str) -> None:
     message, hint = translated(printable(message), language), translated(printable(hint), language)
     with contextlib.suppress(OSError):
         if "--json" in arguments:
-            import json
-
-            click.echo(json.dumps({"error": code, "message": message, "hint": hint}, ensure_ascii=False), err=True)
+            click.echo(json_line({"error": code, "message": message, "hint": hint}), err=True)
         elif not message:
             click.echo(say("interrupted", language), err=True)
         else:

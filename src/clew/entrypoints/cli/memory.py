@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, replace
 from datetime import date, datetime
 from pathlib import Path
@@ -18,7 +17,7 @@ from clew.entrypoints.cli.memory_rebuild import rebuild
 from clew.entrypoints.cli.memory_show import show_findings, show_found, show_list, show_steps
 from clew.entrypoints.cli.progress import bar
 from clew.entrypoints.cli.remembering import complete_reference, day, json_option, memory_of, stale_words, tell_saved
-from clew.entrypoints.cli.style import apply_color, aside
+from clew.entrypoints.cli.style import apply_color, aside, json_line
 from clew.entrypoints.cli.texts import say
 from clew.errors import UsageError
 
@@ -204,7 +203,7 @@ def check(ctx: click.Context, fix: bool, as_json: bool) -> None:
         root = memory.documents.root
     if as_json:
         row = {"root": str(root), "findings": [asdict(one) for one in findings], "mended": [one.path for one in mended]}
-        click.echo(json.dumps(row, ensure_ascii=False))
+        click.echo(json_line(row))
     else:
         show_findings(app, root, findings, mended)
     if findings:

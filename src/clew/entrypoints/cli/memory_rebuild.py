@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
 from clew.app import App
 from clew.entrypoints.cli.progress import bar
 from clew.entrypoints.cli.remembering import json_option, memory_of
-from clew.entrypoints.cli.style import aside
+from clew.entrypoints.cli.style import aside, json_line
 from clew.entrypoints.cli.texts import TEXTS, say
 
 
@@ -27,6 +25,6 @@ def rebuild(as_json: bool) -> None:
         with bar(app.language, TEXTS["rebuild.embedding"][app.language == "zh"]) as tick:
             embedded = app.hinter().rebuild(tick)
     if as_json:
-        click.echo(json.dumps({"documents": counts["documents"], "embedded": embedded}))
+        click.echo(json_line({"documents": counts["documents"], "embedded": embedded}))
     else:
         aside(say("rebuild.done", app.language, counts["documents"], embedded))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -16,9 +15,9 @@ import click
 
 from clew.app import App
 from clew.core.memory.document import Document
-from clew.core.text.printable import printable
+from clew.core.text.printable import printable, visible
 from clew.entrypoints.cli.remembering import stale_words
-from clew.entrypoints.cli.style import aside, cut, harmless, padded, pale
+from clew.entrypoints.cli.style import aside, cut, json_line, padded, pale
 from clew.entrypoints.cli.texts import say
 from clew.entrypoints.cli.wording import translated
 
@@ -40,7 +39,7 @@ def show_list(app: App, memory: Memory, documents: Sequence[Document], as_json: 
     rows = sorted(documents, key=_age, reverse=True)
     rows.sort(key=lambda one: one.workspace)
     if as_json:
-        click.echo(json.dumps([_row(one, memory, today) for one in rows], ensure_ascii=False))
+        click.echo(json_line([_row(one, memory, today) for one in rows]))
         return
     columns = max(shutil.get_terminal_size().columns, 60) if sys.stdout.isatty() else 0
     for workspace, group in groupby(rows, key=lambda one: one.workspace):
@@ -90,7 +89,7 @@ def show_found(app: App, found: Found, as_json: bool) -> None:
     if as_json:
         row = {"hits": [asdict(one) for one in found.hits], "left_out": found.left_out, "searched": asdict(searched),
                "notices": found.notices}  # fmt: skip
-        click.echo(json.dumps(row, ensure_ascii=False))
+        click.echo(json_line(row))
         return
     for number, hit in enumerate(found.hits):
         if number:
@@ -100,7 +99,7 @@ def show_found(app: App, found: Found, as_json: bool) -> None:
         click.echo(
             click.style(printable(hit.reference), bold=True) + pale("  " + " · ".join(filter(None, facts))) + stale
         )
-        for line in harmless(hit.snippet).splitlines():
+        for line in visible(hit.snippet).splitlines():
             click.echo(f"  {line}".rstrip())
     if found.miss:
         words = ", ".join(printable(word) for word in searched.words) or "-"
@@ -136,7 +135,7 @@ def show_steps(app: App, memory: Memory, plan: Plan, written: Mapping[str, Recei
         for step in plan.steps
     ]  # fmt: skip
     if as_json:
-        click.echo(json.dumps({"folder": str(plan.folder), "files": rows}, ensure_ascii=False))
+        click.echo(json_line({"folder": str(plan.folder), "files": rows}))
     for row in rows if not as_json else ():
         if row["action"] != "same":
             action = padded(say(_ACTIONS[str(row["action"])], language), 10)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
@@ -10,7 +9,7 @@ import click
 
 from clew.adapters.models.catalogue import ModelStatus
 from clew.app import App
-from clew.entrypoints.cli.style import apply_color, aside, line, pale
+from clew.entrypoints.cli.style import apply_color, aside, json_line, line, pale
 from clew.entrypoints.cli.texts import say
 from clew.entrypoints.cli.wording import translated
 
@@ -45,7 +44,7 @@ def models(as_json: bool) -> None:
             }
             for one in states
         ]  # fmt: skip
-        line(json.dumps({"default": default, "models": rows}, ensure_ascii=False))
+        line(json_line({"default": default, "models": rows}))
         return
     language = app.language
     for one in states:

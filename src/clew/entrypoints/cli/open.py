@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import asdict
 
@@ -10,8 +9,9 @@ import click
 from click.shell_completion import CompletionItem
 
 from clew.app import App
+from clew.core.text.printable import steering, visible
 from clew.entrypoints.cli.remembering import complete_reference, stale_words
-from clew.entrypoints.cli.style import apply_color, aside, data, harmless, pale
+from clew.entrypoints.cli.style import apply_color, aside, json_line, pale
 from clew.entrypoints.cli.texts import say
 from clew.entrypoints.cli.wording import translated
 from clew.services.references import GIT_REFERENCES, Opened, open_reference
@@ -36,16 +36,19 @@ Examples:
   clew open clew://memory/mem_3f2a90c1d4e7#L12-20
   clew open exchange:3
   clew open git:last-commit
-  clew open 3f2a91c""",
+  clew open 3f2a91c
+  clew open --raw notes/banner.txt > banner.txt""",
 )
 @click.argument("ref", shell_complete=_complete)
+@click.option("--raw", is_flag=True, help="Into a pipe or a file: control characters as they are.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
-def open_(ref: str, as_json: bool) -> None:
+def open_(ref: str, raw: bool, as_json: bool) -> None:
     """Show what a reference points to: a file, a note, some of its lines, an exchange, a commit, git's state.
 
-    Paths are those of the workspace, as Clew cites them. What a model would not be shown, secrets above all, is not
-    shown here either. On a terminal lines are numbered; in a pipe they come as they are. A note that does not hold any
-    more says so, and what takes its place.
+    Paths are those of the workspace, as Clew cites them; a note goes by its name as well, or by the beginning of its
+    id. What a model would not be shown, secrets above all, is not shown here either. Each character that could steer a
+    terminal, or that hides, is shown as U+FFFD, in a pipe too, and --json writes its code. On a terminal lines are
+    numbered. A note that does not hold any more says so, and what takes its place.
     """
     app = App.here()
     apply_color(app)
@@ -62,15 +65,26 @@ def open_(ref: str, as_json: bool) -> None:
         aside(say("note", app.language) + told)
     if opened.stale:
         aside(say("note", app.language) + say("memory.stale", app.language, stale_words(opened.stale, app.language)))
+    terminal = sys.stdout is not None and sys.stdout.isatty()
     if as_json:
-        click.echo(json.dumps(asdict(opened), ensure_ascii=False))
-    elif opened.first and sys.stdout.isatty():
-        click.echo(_numbered(opened))
+        click.echo(json_line(asdict(opened)))
+    elif raw and not terminal:
+        click.echo(_exact(opened.text))
     else:
-        data(opened.text)
+        if hidden := steering(opened.text):
+            aside(say("note", app.language) + say("open.hidden", app.language, hidden))
+        click.echo(_numbered(opened) if opened.first and terminal and not raw else visible(opened.text))
+
+
+def _exact(text: str) -> bytes:
+    """The text as its file has it, also where that is not UTF-8."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace")
 
 
 def _numbered(opened: Opened) -> str:
-    lines = harmless(opened.text).split("\n")
+    lines = visible(opened.text).split("\n")
     width = len(str(opened.first + len(lines) - 1))
     return "\n".join(f"{pale(f'{number:>{width}}')}  {line}" for number, line in enumerate(lines, opened.first))

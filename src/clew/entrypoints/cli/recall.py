@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import click
@@ -11,7 +10,7 @@ from clew.app import App
 from clew.core.text.printable import printable
 from clew.entrypoints.cli.brief import end_after
 from clew.entrypoints.cli.remembering import given_text
-from clew.entrypoints.cli.style import aside, line, pale
+from clew.entrypoints.cli.style import aside, json_line, line, pale
 from clew.entrypoints.cli.texts import say
 from clew.entrypoints.cli.wording import translated
 from clew.errors import UsageError
@@ -77,7 +76,7 @@ def recall(
     if call_off is not None:
         call_off()
     if as_json:
-        click.echo(json.dumps(_row(found), ensure_ascii=False))
+        click.echo(json_line(_row(found)))
         _tell(app, found)
     else:
         _show(app, found, verbose)
@@ -90,7 +89,7 @@ def _accept(app: App, hinter: Hinter, ref: str, text: str, as_json: bool) -> Non
 
 def _told(as_json: bool, row: dict[str, object], text: str) -> None:
     if as_json:
-        click.echo(json.dumps(row, ensure_ascii=False))
+        click.echo(json_line(row))
     else:
         aside(text)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import sys
 from collections.abc import Callable, Iterator
 from datetime import date
@@ -15,7 +14,7 @@ from click.shell_completion import CompletionItem
 from clew.app import App
 from clew.core.memory.document import PREFIX, reference_of
 from clew.core.text.printable import printable
-from clew.entrypoints.cli.style import aside
+from clew.entrypoints.cli.style import aside, json_line
 from clew.entrypoints.cli.texts import say
 from clew.entrypoints.cli.wording import translated
 from clew.errors import ClewError, UsageError
@@ -91,7 +90,7 @@ def tell_saved(app: App, memory: Memory, saved: Saved, as_json: bool, *, logged:
             "action": saved.action, "ref": ref, "id": receipt.id, "path": path, "lines": receipt.lines,
             "replaced": saved.replaced, "redacted": receipt.redacted, "audited": saved.audited,
         }  # fmt: skip
-        click.echo(json.dumps(row, ensure_ascii=False))
+        click.echo(json_line(row))
     else:
         click.echo(ref)
         aside(say("log.appended" if logged else _SAVED[saved.action], language, printable(path)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 import shutil
 import sys
@@ -11,14 +12,12 @@ from typing import TextIO
 import click
 
 from clew.app import App, environment
+from clew.core.text.printable import STEERS, visible
 from clew.entrypoints.cli.prose import Prose, width
 
-_CONTROLS = "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
-_STEERS = re.compile(f"[{_CONTROLS}]")
-"""Control characters but tab and line break: they could move the cursor, set the title or write to the clipboard. And
-marks of direction, which let text look like another one."""
-_FOREIGN = re.compile(f"(\x1b\\[(?:[0-3]|3[0-9]|9[0-7])?m)|[{_CONTROLS}]")
-"""The same, but for the codes of the colours that Clew gives itself."""
+_FOREIGN = re.compile(f"(\x1b\\[(?:[0-3]|3[0-9]|9[0-7])?m)|[{STEERS}]|\r(?!\n)")
+"""What steers a terminal, but for the codes of the colours that Clew gives itself."""
+_STEERS = re.compile(f"[{STEERS}]")
 
 
 def apply_color(app: App) -> None:
@@ -53,15 +52,22 @@ def harmless(text: str, stream: TextIO | None = None) -> str:
     `stream` is where it goes, stdout if it is not given.
     """
     stream = stream or sys.stdout
-    return _STEERS.sub("\ufffd", text) if stream is not None and stream.isatty() else text
+    return visible(text) if stream is not None and stream.isatty() else text
 
 
-def plain_line(text: str, stream: TextIO | None = None) -> str:
-    """`harmless` for a text that was styled already: colours stay."""
-    stream = stream or sys.stdout
-    if stream is None or not stream.isatty():
-        return text
+def plain_line(text: str) -> str:
+    """A line that was styled already, with nothing in it that steers but its colours."""
     return _FOREIGN.sub(lambda found: found[1] or "\ufffd", text)
+
+
+def json_line(value: object) -> str:
+    """`value` on one line of JSON. What could steer a terminal is written as its code: readers get the same text."""
+    return _STEERS.sub(_coded, json.dumps(value, ensure_ascii=False))
+
+
+def _coded(found: re.Match[str]) -> str:
+    # JSON itself lets DEL stand as it is.
+    return "\\u007f" if found[0] == "\x7f" else json.dumps(found[0])[1:-1]
 
 
 def line(text: str = "", *, nl: bool = True) -> None:
@@ -98,7 +104,7 @@ def cut(text: str, columns: int) -> str:
 def aside(text: str) -> None:
     """Print to stderr what is not the answer. Where nobody can take it, the answer is not held up."""
     with contextlib.suppress(OSError):
-        click.echo(plain_line(text, sys.stderr), err=True)
+        click.echo(plain_line(text), err=True)
 
 
 def data(text: str, *, nl: bool = True, err: bool = False) -> None:

@@ -73,6 +73,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "history.confirm-all": ("Delete all {} exchanges of this workspace?", "删除此工作区的全部 {} 条问答？"),
     # -- open
     "open.redacted": ("secrets not shown: {}", "已隐去 {} 处机密"),
+    "open.hidden": (
+        "control characters shown as �: {}. `--raw` hands them on, into a pipe or a file",
+        "有 {} 个控制字符显示为 �。输出到管道或文件时，`--raw` 会原样给出",
+    ),
     # -- models
     "models.usable": ("usable", "可用"),
     "models.unusable": ("not usable", "不可用"),

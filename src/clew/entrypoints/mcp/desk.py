@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, assert_never
 
 import msgspec
 
-from clew.core.text.printable import printable
+from clew.core.text.printable import printable, visible
 from clew.entrypoints.mcp.places import Choice, choose
 from clew.entrypoints.mcp.session import Call, Cancelled, Reply
 from clew.entrypoints.mcp.tools import TOOLS, Log, Note, Open, Recall
@@ -166,8 +166,10 @@ def recall(given: Recall, tray: Tray) -> Reply:
             "words": list(searched.words),
         },
         "workspace": tray.app.workspace.id,
+        "notices": list(found.notices),
     }  # fmt: skip
-    return Reply("\n".join((head, *shown)), facts)
+    noted = [f"note: {printable(notice, 500)}" for notice in found.notices]
+    return Reply("\n".join((head, *noted, *shown)), facts)
 
 
 def _told(given: Recall, found: Found, tray: Tray) -> tuple[str, list[str]]:
@@ -187,7 +189,7 @@ def _told(given: Recall, found: Found, tray: Tray) -> tuple[str, list[str]]:
         if hit.stale:
             about.append(f"DOES NOT HOLD ANY MORE: {printable(hit.stale, 120)}")
         lines.append("\n- " + " · ".join(part for part in about if part))
-        lines += [f"  > {line}" for line in hit.snippet.splitlines()]
+        lines += [f"  > {line}" for line in visible(hit.snippet).splitlines()]
     if found.left_out:
         lines.append(f"\n{found.left_out} more; narrow the question, or raise `budget`.")
     return head, lines

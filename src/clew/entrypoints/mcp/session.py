@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from clew._version import __version__
+from clew.core.text.printable import printable, visible
 from clew.entrypoints.mcp.tools import INSTRUCTIONS, TOOLS, listed
 from clew.entrypoints.mcp.wire import (
     INTERNAL_ERROR,
@@ -50,11 +51,20 @@ class Reply:
 
     @property
     def result(self) -> Message:
-        """As `tools/call` has it."""
-        content = [{"type": "text", "text": self.text}]
+        """As `tools/call` has it; nothing in it steers or hides, whatever the notes and files hold."""
+        content = [{"type": "text", "text": visible(self.text)}]
         if self.failed:
             return {"content": content, "isError": True}
-        return {"content": content, "structuredContent": dict(self.facts), "isError": False}
+        return {"content": content, "structuredContent": _visible(self.facts), "isError": False}
+
+
+def _visible(value: Any) -> Any:
+    """A value of JSON with `visible` texts."""
+    if isinstance(value, str):
+        return visible(value)
+    if isinstance(value, Mapping):
+        return {key: _visible(one) for key, one in value.items()}
+    return [_visible(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,14 +165,16 @@ class Session:
                 self._level = _LEVELS.index(level)
                 return success(message.ident, {})
             case _:
-                raise Malformed(METHOD_NOT_FOUND, f"there is no method `{message.method[:100]}`", message.ident)
+                raise Malformed(
+                    METHOD_NOT_FOUND, f"there is no method `{printable(message.method, 100)}`", message.ident
+                )
 
     def begin(self, message: Request) -> Call:
         """A call of a tool, from now on known to cancellations. Raises Malformed."""
         self._demand_begun(message)
         name, arguments = message.params.get("name"), message.params.get("arguments", {})
         if not isinstance(name, str) or name not in TOOLS:
-            shown = str(name)[:100]
+            shown = printable(str(name), 100)
             raise Malformed(INVALID_PARAMS, f"Unknown tool: {shown}. There are: {', '.join(TOOLS)}", message.ident)
         if arguments is not None and not isinstance(arguments, dict):
             raise Malformed(INVALID_PARAMS, "`arguments` is an object", message.ident)
@@ -188,7 +200,7 @@ class Session:
         except Gone:
             raise
         except Exception as error:  # one call may not end the others
-            send(failure(ident, INTERNAL_ERROR, f"unexpected {type(error).__name__}: {error}"))
+            send(failure(ident, INTERNAL_ERROR, f"unexpected {type(error).__name__}: {printable(str(error), 500)}"))
         finally:
             self._forget(ident)
 
@@ -221,7 +233,7 @@ class Session:
 
     def _log(self, send: Send, text: str) -> None:
         if self._level <= _LEVELS.index("warning"):
-            send(notification("notifications/message", {"level": "warning", "logger": "clew", "data": text}))
+            send(notification("notifications/message", {"level": "warning", "logger": "clew", "data": printable(text)}))
 
     # ------------------------------------------------------------------ inside
 

@@ -120,7 +120,7 @@ TOOLS: Final = {
             "memory_recall", "Recall", Recall,
             {
                 "message": "string", "found": "boolean", "hits": "array", "left_out": "integer", "searched": "object",
-                "workspace": "string",
+                "workspace": "string", "notices": "array",
             },
             reads=True, repeatable=True,
         ),
