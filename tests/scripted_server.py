@@ -6,7 +6,7 @@ import json
 import socket
 import struct
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -44,11 +44,26 @@ OPENAI_FAULTS: dict[str, tuple[int, str | None, str]] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool that an answer calls. `arguments` as text are sent as they are, good JSON or not."""
+
+    name: str
+    arguments: Mapping[str, Any] | str = field(default_factory=dict[str, Any])
+
+    @property
+    def text(self) -> str:
+        """The arguments as they are sent."""
+        return self.arguments if isinstance(self.arguments, str) else json.dumps(self.arguments, ensure_ascii=False)
+
+
 @dataclass(slots=True)
 class Turn:
     """What the server does with one request."""
 
     pieces: tuple[str, ...] = ("Hel", "lo.")
+    calls: tuple[Call, ...] = ()
+    """Tools that are called behind the text."""
     fault: str = ""
     """A key of the fault tables, or `cut-before`, `cut-start` (after the head, before any text), `cut-in`, `end-in`,
     `overloaded-in`, `malformed`, `html`, `hang`, `hang-in`, `redirect`, `llama-overflow`."""
@@ -56,6 +71,8 @@ class Turn:
     ending: str = ""
     """How the answer ended, in the provider's words; empty for a complete one."""
     usage: bool = True
+    input: int = 0
+    """Tokens of the prompt that the usage reports; 0: the server's usual figures."""
 
 
 @dataclass(slots=True)
@@ -74,13 +91,17 @@ class Asked:
 
 
 class ScriptedServer(ThreadingHTTPServer):
-    """Plays `turns` in order, the last one again and again. `asked` holds every request, byte for byte."""
+    """Plays `turns` in order, the last one again and again; with `decide`, what that says to each request instead.
+
+    `asked` holds every request, byte for byte.
+    """
 
     daemon_threads = True
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Exchange)
         self.turns: list[Turn] = [Turn()]
+        self.decide: Callable[[Asked], Turn] | None = None
         self.asked: list[Asked] = []
         self.models: tuple[str, ...] = ("claude-sonnet-5", "gpt-5-mini", "qwen3:8b")
         self.gone = threading.Event()
@@ -96,9 +117,11 @@ class ScriptedServer(ThreadingHTTPServer):
         """The requests for answers."""
         return [asked for asked in self.asked if asked.method == "POST"]
 
-    def next_turn(self) -> Turn:
+    def next_turn(self, asked: Asked) -> Turn:
         """The turn for the next request for an answer."""
         with self.lock:
+            if self.decide is not None:
+                return self.decide(asked)
             return self.turns.pop(0) if len(self.turns) > 1 else self.turns[0]
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -130,7 +153,7 @@ class Exchange(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["content-length"]))
         asked = Asked("POST", self.path, dict(self.headers.items()), body)
         self.server.asked.append(asked)
-        turn = self.server.next_turn()
+        turn = self.server.next_turn(asked)
         anthropic = self.path.partition("?")[0] == "/v1/messages"
         faults = ANTHROPIC_FAULTS if anthropic else OPENAI_FAULTS
         if turn.fault in faults:
@@ -231,7 +254,12 @@ class Exchange(BaseHTTPRequestHandler):
 
 
 def _anthropic(turn: Turn, asked: Asked) -> Iterator[tuple[str, Any]]:
-    usage = {"input_tokens": 30, "cache_creation_input_tokens": 20, "cache_read_input_tokens": 50, "output_tokens": 1}
+    usage = {
+        "input_tokens": turn.input or 30,
+        "cache_creation_input_tokens": 0 if turn.input else 20,
+        "cache_read_input_tokens": 0 if turn.input else 50,
+        "output_tokens": 1,
+    }
     message = {
         "id": "msg_1",
         "type": "message",
@@ -243,13 +271,20 @@ def _anthropic(turn: Turn, asked: Asked) -> Iterator[tuple[str, Any]]:
         "usage": usage,
     }
     yield "message_start", {"type": "message_start", "message": message}
-    block = {"type": "text", "text": ""}
-    yield "content_block_start", {"type": "content_block_start", "index": 0, "content_block": block}
-    for piece in turn.pieces:
-        delta = {"type": "text_delta", "text": piece}
-        yield "content_block_delta", {"type": "content_block_delta", "index": 0, "delta": delta}
-    yield "content_block_stop", {"type": "content_block_stop", "index": 0}
-    end = {"stop_reason": turn.ending or "end_turn", "stop_sequence": None}
+    number = len(asked.json["messages"])
+    blocks: list[tuple[dict[str, Any], list[dict[str, Any]]]] = []
+    if turn.pieces or not turn.calls:
+        texts = [{"type": "text_delta", "text": piece} for piece in turn.pieces]
+        blocks.append(({"type": "text", "text": ""}, texts))
+    for place, call in enumerate(turn.calls):
+        head = {"type": "tool_use", "id": f"toolu_{number}_{place}", "name": call.name, "input": {}}
+        blocks.append((head, [{"type": "input_json_delta", "partial_json": call.text}]))
+    for index, (block, deltas) in enumerate(blocks):
+        yield "content_block_start", {"type": "content_block_start", "index": index, "content_block": block}
+        for delta in deltas:
+            yield "content_block_delta", {"type": "content_block_delta", "index": index, "delta": delta}
+        yield "content_block_stop", {"type": "content_block_stop", "index": index}
+    end = {"stop_reason": turn.ending or ("tool_use" if turn.calls else "end_turn"), "stop_sequence": None}
     yield "message_delta", {"type": "message_delta", "delta": end, "usage": {"output_tokens": 7}}
     yield "message_stop", {"type": "message_stop"}
 
@@ -257,16 +292,27 @@ def _anthropic(turn: Turn, asked: Asked) -> Iterator[tuple[str, Any]]:
 def _openai(turn: Turn, asked: Asked) -> Iterator[tuple[str, Any]]:
     base = {"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": asked.json["model"]}
 
-    def choice(delta: dict[str, str], finish: str | None = None) -> tuple[str, Any]:
+    def choice(delta: dict[str, Any], finish: str | None = None) -> tuple[str, Any]:
         return "", {**base, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
 
     yield choice({"role": "assistant", "content": ""})
     for piece in turn.pieces:
         yield choice({"content": piece})
-    yield choice({}, turn.ending or "stop")
+    number = len(asked.json["messages"])
+    for place, call in enumerate(turn.calls):
+        made = {"name": call.name, "arguments": call.text}
+        one = {"index": place, "id": f"call_{number}_{place}", "type": "function", "function": made}
+        yield choice({"tool_calls": [one]})
+    yield choice({}, turn.ending or ("tool_calls" if turn.calls else "stop"))
     if turn.usage:
-        details = {"cached_tokens": 50}
-        usage = {"prompt_tokens": 100, "completion_tokens": 7, "total_tokens": 107, "prompt_tokens_details": details}
+        details = {"cached_tokens": 0 if turn.input else 50}
+        prompt = turn.input or 100
+        usage = {
+            "prompt_tokens": prompt,
+            "completion_tokens": 7,
+            "total_tokens": prompt + 7,
+            "prompt_tokens_details": details,
+        }
         yield "", {**base, "choices": [], "usage": usage}
     yield "", "[DONE]"
 

@@ -64,7 +64,7 @@ _OPENAI_NAME = re.compile(r"(gpt-(?!oss)|chatgpt-|codex-|o[1-9]|ft:)")
 """OpenAI's own models, also behind a proxy of the user's. Everything else at such an address is another server."""
 
 # What the client libraries raise: their own errors, and, for a stream that is no stream, whatever broke in reading it.
-_FOREIGN = (
+FOREIGN = (
     AgentRunError,
     UserError,
     anthropic.AnthropicError,
@@ -118,7 +118,7 @@ class ProviderModel:
     async def _answer(
         self, http: httpx2.AsyncClient, messages: Sequence[Message], limit: int, emit: Callable[[Chunk], None]
     ) -> None:
-        model, client = _model(self._endpoint, http)
+        model, client = open_model(self._endpoint, http)
         patience = RETRY_PATIENCE
         for retry in range(RETRIES + 1):
             heard = False
@@ -132,11 +132,11 @@ class ProviderModel:
                 return
             except ModelError:
                 raise
-            except _FOREIGN as error:
+            except FOREIGN as error:
                 if heard:
                     raise failures.cut(error, self._endpoint) from None
                 failure = await self._explained(error, client)
-                wait = _wait(failure, retry)
+                wait = wait_for(failure, retry)
                 if retry == RETRIES or wait is None or wait > patience:
                     raise failure from None
             patience -= wait
@@ -150,7 +150,7 @@ class ProviderModel:
             async with asyncio.timeout(LIST_PATIENCE):
                 async for known in client.models.list():
                     names.append(known.id)
-        except _FOREIGN:
+        except FOREIGN:
             pass  # no list, no suggestion; TimeoutError is an OSError
         suggested = getattr(error, "suggested_model_id", None)
         return failures.unknown(self._endpoint, names, suggested=suggested)
@@ -160,7 +160,7 @@ class ProviderModel:
         response = answer.get()
         if response.finish_reason is None:
             raise ValueError("the stream ended without saying that the answer is complete")
-        emit(Chunk(usage=_usage(response.usage, self._endpoint.provider)))
+        emit(Chunk(usage=usage_of(response.usage, self._endpoint.provider)))
         match response.finish_reason:
             case "length":
                 raise limited(self.name, limit, empty=not heard)
@@ -172,7 +172,8 @@ class ProviderModel:
                 pass
 
 
-def _model(endpoint: Endpoint, http: httpx2.AsyncClient) -> tuple[Model[Any], _Client]:
+def open_model(endpoint: Endpoint, http: httpx2.AsyncClient) -> tuple[Model[Any], _Client]:
+    """The library's model for an endpoint, over this HTTP client, and the provider's client below it."""
     provider, key = endpoint.provider, endpoint.key
     if provider == "anthropic":
         bearer = key is not None and key.source.endswith("AUTH_TOKEN")
@@ -242,7 +243,8 @@ def _text(event: Any) -> str:
             return ""
 
 
-def _usage(usage: Any, provider: str) -> Usage:
+def usage_of(usage: Any, provider: str) -> Usage:
+    """What the provider reports, as far as it does."""
     if not usage.input_tokens and not usage.output_tokens:
         return Usage()
     # The client library writes nought where nothing is said about the cache; only these two always say it.
@@ -250,7 +252,7 @@ def _usage(usage: Any, provider: str) -> Usage:
     return Usage(input=usage.input_tokens, cached=cached, output=usage.output_tokens)
 
 
-def _wait(failure: ModelError, retry: int) -> float | None:
+def wait_for(failure: ModelError, retry: int) -> float | None:
     """Return how many seconds to wait before the next try; None where another try is pointless."""
     again = isinstance(failure, ModelBusy)
     again = again or (isinstance(failure, ModelUnavailable) and bool(failure.facts.get("failed")))
