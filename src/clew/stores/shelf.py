@@ -22,9 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clew.core.memory.shelf import Floats, Postings, Shelf, Vectors
+from clew.core.memory.spoken import Spoken
 from clew.errors import StoreError
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 """Number of both files' format; what has another one is not read."""
 SHELF: Final = "shelf"
 VECTORS: Final = "e5.vectors"
@@ -61,6 +62,7 @@ class Strings(Sequence[str]):
 
 
 _TEXTS: Final = ("ids", "names", "descriptions", "workspaces", "digests")
+_PARTS: Final = ("text", "phrases", "spoken")
 
 
 def save_shelf(path: Path, shelf: Shelf, digests: Sequence[str] = ()) -> None:
@@ -75,9 +77,10 @@ def save_shelf(path: Path, shelf: Shelf, digests: Sequence[str] = ()) -> None:
         arrays[f"{name}.blob"] = np.frombuffer(b"".join(coded), np.uint8)
         arrays[f"{name}.ends"] = np.cumsum([len(one) for one in coded], dtype=np.int64)
     for one in fields(Shelf):
-        if one.name not in (*_TEXTS, "text", "phrases", "engines"):
+        if one.name not in (*_TEXTS, *_PARTS, "engines"):
             arrays[one.name] = getattr(shelf, one.name)
-    for name, part in (("text", shelf.text), ("phrases", shelf.phrases), *shelf.engines.items()):
+    parts = ((name, getattr(shelf, name)) for name in _PARTS)
+    for name, part in (*parts, *shelf.engines.items()):
         for one in fields(part):
             arrays[f"{name}.{one.name}"] = getattr(part, one.name)
     table, offset = dict[str, Any](), 0
@@ -128,6 +131,7 @@ def load_shelf(path: Path) -> tuple[Shelf, Sequence[str]] | None:
             **plain,
             text=_part(Postings, "text", arrays),
             phrases=_part(Postings, "phrases", arrays),
+            spoken=_part(Spoken, "spoken", arrays),
             engines={name: _part(Vectors, name, arrays) for name in head["engines"]},
         )
     except (OSError, ValueError, KeyError, TypeError):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, cast
 
 from clew.core.memory.document import MOST_NAME, clean_description, clean_line, reference_of
@@ -36,6 +36,8 @@ class Note:
     status: str = "active"
     superseded_by: str = ""
     expires: str = ""
+    handed: tuple[str, ...] = ()
+    """`when` phrases of notes that it supersedes: it answers them too, where they are said word for word."""
 
     @property
     def hintable(self) -> bool:
@@ -55,6 +57,20 @@ class Hint:
     def ref(self) -> str:
         """The reference that opens the note."""
         return reference_of(self.id)
+
+
+def with_handed(notes: Sequence[Note]) -> list[Note]:
+    """The notes, each with the `when` phrases of those that it supersedes, over others or directly."""
+    by_id = {note.id: note for note in notes}
+    handed: dict[str, dict[str, None]] = {}
+    for note in notes:
+        heir, passed = note, {note.id}
+        while heir.superseded_by in by_id and heir.superseded_by not in passed:
+            heir = by_id[heir.superseded_by]
+            passed.add(heir.id)
+        if heir is not note and note.status != "deleted":
+            handed.setdefault(heir.id, {}).update(dict.fromkeys(note.when))
+    return [replace(note, handed=tuple(handed[note.id])) if note.id in handed else note for note in notes]
 
 
 def hint(id_: str, name: str, description: str) -> Hint:
@@ -125,14 +141,15 @@ class Weights:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A note that was considered: `margin` is its logit above the threshold of its model, `why` the strongest signs."""
+    """A note that was considered: `margin` is its logit above the threshold of its model."""
 
     id: str
     logit: float
     margin: float
     within: float
     later: float
-    why: str = ""
+    sure: bool = False
+    """Whether the message says one of its `when` phrases word for word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,14 +163,18 @@ class Choice:
 def choose(ranked: Sequence[Scored], *, blocked: frozenset[str] = frozenset(), limit: int = MOST_HINTS) -> Choice:
     """The notes to mention. `ranked` is ordered best first; `blocked` were shown lately and stay silent.
 
-    A blocked note still counts as the best one: what is far weaker does not take its place.
+    What is sure comes first. A blocked note still counts as the best one: what is far weaker does not take its place.
     """
     if not ranked:
         return Choice((), "nothing")
-    best = ranked[0]
-    if best.margin < 0:
+    sure = [one for one in ranked if one.sure]
+    best, rest = ranked[0], [one for one in ranked if not one.sure]
+    if best.margin < 0 and not sure:
         return Choice((), "below")
-    fit = [best] + [one for one in ranked[1:] if one.logit >= one.later and one.logit >= best.logit - one.within]
+    fit = sure + [
+        one for one in rest
+        if best.margin >= 0 and (one is best or (one.logit >= one.later and one.logit >= best.logit - one.within))
+    ]  # fmt: skip
     told = tuple(one.id for one in fit[:limit] if one.id not in blocked)
     return Choice(told, "" if told else "suppressed")
 

@@ -19,7 +19,7 @@ _FORMS: Final[dict[str, str]] = {
         r"ly)?\b|in(?:to)? (?:polite )?(?:german|french|italian|spanish|portuguese|polish|japanese|korean|chinese|"
         r"english|russian|dutch)\b|(?:german|french|italian|spanish|portuguese|polish|japanese|korean|chinese|"
         r"english|latin) (?:word )?for|spell(?:ed|ing)?|plural of|synonym|sounds? better|grammar|bullet list)\b|"
-        r"翻译|译成|润色|改写|换个说法|用.{1,4}语怎么说|英文怎么说|通顺|语病|病句|怎么念|怎么读"
+        r"翻译|译成|润色|改写|换个说法(?!\s*[:：,，])|用.{1,4}语怎么说|英文怎么说|通顺|语病|病句|怎么念|怎么读"
     ),
     "creative": (
         r"\b(?:haiku|poem|joke|rhymes?|limerick|slogan|birthday|wish(?:es)?|story about|name for|names? for|"

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from clew.core.memory.actions import ruled
 from clew.core.memory.recall import Note
+from clew.core.memory.spoken import Spoken
 from clew.core.text.glossary import Glossary
 from clew.core.text.lazy import lazy_pattern
 from clew.core.text.terms import is_function_word, terms
@@ -175,6 +176,7 @@ class Shelf:
     has_when: NDArray[np.bool_]
     text: Postings
     phrases: Postings
+    spoken: Spoken
     engines: Mapping[str, Vectors]
 
     def __len__(self) -> int:
@@ -225,6 +227,11 @@ def when_bag(note: Note, glossary: Glossary) -> dict[int, float]:
     return bag
 
 
+def said_phrases(note: Note) -> tuple[str, ...]:
+    """What a message may say word for word to bring a note to mind."""
+    return (*note.when[:_MOST_WHEN], *note.handed[:_MOST_WHEN])
+
+
 def note_kinds(note: Note) -> int:
     """Kinds of action that a note speaks of."""
     return ruled(" ".join((note.name, note.description, *note.tags)), "\n".join(note.when))
@@ -251,6 +258,7 @@ def stack(
     kinds: NDArray[np.int64],
     text: Postings,
     phrases: Postings,
+    spoken: Spoken,
     engines: Mapping[str, Vectors],
 ) -> Shelf:
     """A shelf of notes that are all hintable, with what was made of them in the same order."""
@@ -271,5 +279,6 @@ def stack(
         has_when=np.array([bool(note.when) for note in notes], np.bool_),
         text=text,
         phrases=phrases,
+        spoken=spoken,
         engines=engines,
     )
