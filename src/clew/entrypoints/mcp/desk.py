@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, assert_never
 import msgspec
 
 from clew.core.text.printable import printable, visible
+from clew.entrypoints.mcp.envelope import Needed
 from clew.entrypoints.mcp.places import Choice, choose
 from clew.entrypoints.mcp.session import Call, Cancelled, Reply
 from clew.entrypoints.mcp.tools import TOOLS, Log, Note, Open, Recall
@@ -72,7 +73,7 @@ class MemoryDesk:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def serve(self, name: str, arguments: Mapping[str, Any], call: Call, send: Send) -> Reply:
-        """The answer of one tool. What cannot be done is said in the answer. Raises Cancelled, Gone."""
+        """The answer of one tool. What cannot be done is said in the answer. Raises Cancelled, Needed, Gone."""
         try:
             given = _checked(name, arguments)
             choice = choose(call.session.roots(call, send), self.otherwise)
@@ -88,7 +89,7 @@ class MemoryDesk:
                     return self._written(tray, lambda memory: log(given, memory, tray))
                 case _:
                     assert_never(given)
-        except (Cancelled, Gone):
+        except (Cancelled, Needed, Gone):
             raise
         except ClewError as error:
             return refusal(error)

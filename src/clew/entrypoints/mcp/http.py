@@ -13,15 +13,28 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final, cast
 from urllib.parse import urlsplit
 
+from clew.entrypoints.mcp.envelope import (
+    NAMED_HEADERS,
+    demand_headers,
+    demand_spoken,
+    envelope_of,
+    is_enveloped,
+    unspoken,
+)
 from clew.entrypoints.mcp.session import Desk, Session
 from clew.entrypoints.mcp.wire import (
+    ENVELOPED,
     INVALID_REQUEST,
+    METHOD_NOT_FOUND,
     MOST_BYTES,
+    UNSUPPORTED_VERSION,
     VERSIONS,
     Gone,
     Malformed,
     Message,
+    Notification,
     Request,
+    Response,
     failure,
     read_message,
     written,
@@ -51,10 +64,12 @@ class Door(ThreadingHTTPServer):
         self.token = token
         self.name = name
         """Makes the name of a session in the audit trail."""
+        self.shared = name()
+        """The name of clients that hold no session."""
         self._sessions: dict[str, tuple[Session, float]] = {}
+        self._at_work: list[Session] = []
         self._lock = threading.Lock()
         self._room = threading.BoundedSemaphore(MOST_CONNECTIONS)
-        self._busy = 0
         self._idle = threading.Condition()
 
     @property
@@ -91,25 +106,27 @@ class Door(ThreadingHTTPServer):
         return found is not None
 
     @contextlib.contextmanager
-    def working(self) -> Any:
-        """Around a call that `drain` waits for."""
+    def working(self, session: Session) -> Any:
+        """Around a call of a session, that `drain` waits for."""
         with self._idle:
-            self._busy += 1
+            self._at_work.append(session)
         try:
             yield
         finally:
             with self._idle:
-                self._busy -= 1
+                self._at_work.remove(session)
                 self._idle.notify_all()
 
     def drain(self, seconds: float) -> None:
         """Let the calls on their way end."""
         with self._lock:
             sessions = [session for session, _ in self._sessions.values()]
+        with self._idle:
+            sessions += self._at_work
         for session in sessions:
             session.stop()
         with self._idle:
-            self._idle.wait_for(lambda: self._busy == 0, seconds)
+            self._idle.wait_for(lambda: not self._at_work, seconds)
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """A thread of its own for each connection, as long as there is room."""
@@ -156,13 +173,16 @@ class Visit(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """No messages come outside of an answer."""
-        if self._may_enter():
-            self._refuse(405, "messages come with the answers to requests only", {"Allow": "POST, DELETE"})
+        if self._may_enter() and self._is_spoken():
+            allowed = "POST" if self._version in ENVELOPED else "POST, DELETE"
+            self._refuse(405, "messages come with the answers to requests only", {"Allow": allowed})
 
     def do_DELETE(self) -> None:
         """The end of a session."""
-        if self._may_enter():
-            if self.door.end(self.headers.get("Mcp-Session-Id", "")):
+        if self._may_enter() and self._is_spoken():
+            if self._version in ENVELOPED:
+                self._refuse(405, "this revision of the protocol has no sessions", {"Allow": "POST"})
+            elif self.door.end(self.headers.get("Mcp-Session-Id", "")):
                 self._reply(204, b"")
             else:
                 self._refuse(404, "there is no such session")
@@ -182,9 +202,19 @@ class Visit(BaseHTTPRequestHandler):
             return self._refuse(401, "a token is needed: Authorization: Bearer …", {"WWW-Authenticate": "Bearer"})
         if urlsplit(self.path).path.rstrip("/") != PATH:
             return self._refuse(404, f"the server is at {PATH}")
-        version = self.headers.get("MCP-Protocol-Version")
-        if version is not None and version not in VERSIONS:
-            return self._refuse(400, f"this revision of the protocol is not spoken; there are {', '.join(VERSIONS)}")
+        return True
+
+    @property
+    def _version(self) -> str:
+        """The revision that the client says it speaks; empty where it says none."""
+        return self.headers.get("MCP-Protocol-Version", "")
+
+    def _is_spoken(self) -> bool:
+        """Whether a request without a body is of a revision that is spoken; else it is refused."""
+        if self._version and self._version not in (*ENVELOPED, *VERSIONS):
+            self.close_connection = True
+            self._reply(400, written(unspoken(self._version).answer))
+            return False
         return True
 
     def _content(self) -> bytes | None:
@@ -214,12 +244,18 @@ class Visit(BaseHTTPRequestHandler):
     def _take(self, content: bytes) -> None:
         try:
             message = read_message(content)
-            ident = self.headers.get("Mcp-Session-Id")
+            # A body that says another revision than the header is told so, whether that revision is spoken or not.
+            if self._version not in ("", *ENVELOPED, *VERSIONS) and not _is_enveloped(message):
+                raise unspoken(self._version, None if isinstance(message, Notification) else message.ident)
             if isinstance(message, Request) and message.method == "initialize":
                 session = Session(self.door.desk, self.door.name())
                 answer = session.answer(message)
                 self._reply(200, written(answer), {"Mcp-Session-Id": self.door.enroll(session)})
                 return
+            if self._version in ENVELOPED or _is_enveloped(message):
+                self._take_enveloped(message)
+                return
+            ident = self.headers.get("Mcp-Session-Id")
             if ident is None:
                 self._refuse(400, "`initialize` comes first; then send its Mcp-Session-Id")
                 return
@@ -234,13 +270,34 @@ class Visit(BaseHTTPRequestHandler):
             else:
                 self._reply(200, written(session.answer(message)))
         except Malformed as error:
-            self._reply(200 if error.ident is not None else 400, written(error.answer))
+            known = error.ident is not None and error.code != UNSUPPORTED_VERSION
+            self._reply(200 if known else 400, written(error.answer))
+
+    def _take_enveloped(self, message: Request | Notification | Response) -> None:
+        """A message of a client that holds no session."""
+        if isinstance(message, Notification):
+            # There is nothing to tell by one: who cancels a call hangs up.
+            self._reply(202, b"")
+            return
+        try:
+            if isinstance(message, Response):
+                raise Malformed(INVALID_REQUEST, "nobody was asked anything")
+            envelope = envelope_of(message)
+            demand_headers(message, {name: self.headers.get_all(name, []) for name in NAMED_HEADERS})
+            demand_spoken(envelope.version, message.ident)
+            session = Session(self.door.desk, self.door.shared)
+            if message.method == "tools/call":
+                self._call(session, message)
+            else:
+                self._reply(200, written(session.answer(message)))
+        except Malformed as error:
+            self._reply(404 if error.code == METHOD_NOT_FOUND else 400, written(error.answer))
 
     def _call(self, session: Session, message: Request) -> None:
         call = session.begin(message)
         stream = Stream(self, "text/event-stream" in self.headers.get("Accept", ""))
         try:
-            with self.door.working():
+            with self.door.working(session):
                 session.carry_out(call, stream.send)
             stream.close()
         except Gone:
@@ -323,6 +380,10 @@ class Stream:
     def _chunk(self, event: bytes) -> None:
         self._visit.wfile.write(b"%x\r\n%s\r\n" % (len(event), event))
         self._visit.wfile.flush()
+
+
+def _is_enveloped(message: Request | Notification | Response) -> bool:
+    return isinstance(message, Request) and is_enveloped(message)
 
 
 def _is_loopback(named: str, before: str) -> bool:

@@ -8,10 +8,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
-from clew._version import __version__
 from clew.core.text.printable import printable, visible
+from clew.entrypoints.mcp.envelope import (
+    SERVER,
+    Envelope,
+    Needed,
+    asking_for_roots,
+    completed,
+    demand_spoken,
+    envelope_of,
+    is_enveloped,
+    roots_given,
+)
 from clew.entrypoints.mcp.tools import INSTRUCTIONS, TOOLS, listed
 from clew.entrypoints.mcp.wire import (
+    ENVELOPED,
     INTERNAL_ERROR,
     INVALID_PARAMS,
     INVALID_REQUEST,
@@ -33,6 +44,7 @@ from clew.entrypoints.mcp.wire import (
 ROOTS_SECONDS: Final = 3.0
 """What a client may take to name its folders; then the folder of the server counts."""
 _LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+_CAPABILITIES: Final = {"tools": {"listChanged": False}, "logging": {}}
 
 
 class Cancelled(Exception):
@@ -83,6 +95,8 @@ class Call:
 
     request: Request
     session: Session
+    envelope: Envelope | None = None
+    """What it says about its client, in a revision without a handshake."""
     stopped: threading.Event = field(default_factory=threading.Event)
     _progress: float = 0
 
@@ -137,7 +151,7 @@ class Session:
         if isinstance(message, Response):
             if waiting := self._asked.pop(message.ident, None):
                 # Also when it comes late: then it counts from the next call on.
-                self._roots = _roots_in(message)
+                self._roots = _roots_in(message.result or {})
                 waiting.set()
         elif message.method == "notifications/roots/list_changed":
             self._roots = None
@@ -149,6 +163,8 @@ class Session:
 
     def answer(self, message: Request) -> Message:
         """The answer to everything but a call of a tool. Raises Malformed."""
+        if is_enveloped(message):
+            return self._answer_enveloped(message)
         match message.method:
             case "initialize":
                 return success(message.ident, self._initialized(message))
@@ -169,9 +185,25 @@ class Session:
                     METHOD_NOT_FOUND, f"there is no method `{printable(message.method, 100)}`", message.ident
                 )
 
+    def _answer_enveloped(self, message: Request) -> Message:
+        demand_spoken(envelope_of(message).version, message.ident)
+        if message.method == "server/discover":
+            return success(message.ident, completed({
+                "supportedVersions": [*ENVELOPED, *VERSIONS],
+                "capabilities": _CAPABILITIES,
+                "instructions": INSTRUCTIONS,
+            }, lasting=True))  # fmt: skip
+        if message.method == "tools/list":
+            return success(message.ident, completed({"tools": listed()}, lasting=True))
+        raise _no_method(message)
+
     def begin(self, message: Request) -> Call:
         """A call of a tool, from now on known to cancellations. Raises Malformed."""
-        self._demand_begun(message)
+        envelope = envelope_of(message) if is_enveloped(message) else None
+        if envelope is None:
+            self._demand_begun(message)
+        else:
+            demand_spoken(envelope.version, message.ident)
         name, arguments = message.params.get("name"), message.params.get("arguments", {})
         if not isinstance(name, str) or name not in TOOLS:
             shown = printable(str(name), 100)
@@ -180,7 +212,7 @@ class Session:
             raise Malformed(INVALID_PARAMS, "`arguments` is an object", message.ident)
         if message.ident in self._calls:
             raise Malformed(INVALID_REQUEST, "that `id` is in use", message.ident)
-        call = Call(message, self)
+        call = Call(message, self, envelope)
         with self._idle:
             self._calls[message.ident] = call
         return call
@@ -193,10 +225,12 @@ class Session:
             reply = self.desk.serve(params["name"], params.get("arguments") or {}, call, send)
             call.heed()
             for text in reply.notices:
-                self._log(send, text)
-            send(success(ident, reply.result))
+                self._log(call, send, text)
+            send(success(ident, completed(reply.result) if call.envelope else reply.result))
         except Cancelled:
             return
+        except Needed:
+            send(success(ident, asking_for_roots()))
         except Gone:
             raise
         except Exception as error:  # one call may not end the others
@@ -217,7 +251,9 @@ class Session:
     # ------------------------------------------------------------------ what goes out
 
     def roots(self, call: Call, send: Send) -> Roots:
-        """The folders that the client works in, asked for once and after each change. Raises Gone, Cancelled."""
+        """The folders that the client works in, asked for once and after each change. Raises Gone, Needed."""
+        if call.envelope is not None:
+            return _given_roots(call.request, call.envelope)
         if not self._has_roots:
             return Roots((), asked=False)
         with self._roots_lock:
@@ -231,8 +267,11 @@ class Session:
                 self._roots = self._roots or Roots((), asked=True, answered=False)
             return self._roots
 
-    def _log(self, send: Send, text: str) -> None:
-        if self._level <= _LEVELS.index("warning"):
+    def _log(self, call: Call, send: Send, text: str) -> None:
+        level = self._level
+        if call.envelope is not None:
+            level = _LEVELS.index(call.envelope.level) if call.envelope.level in _LEVELS else len(_LEVELS)
+        if level <= _LEVELS.index("warning"):
             send(notification("notifications/message", {"level": "warning", "logger": "clew", "data": printable(text)}))
 
     # ------------------------------------------------------------------ inside
@@ -249,8 +288,8 @@ class Session:
             self.client = str(client.get("name", ""))[:60]
         return {
             "protocolVersion": self.version,
-            "capabilities": {"tools": {"listChanged": False}, "logging": {}},
-            "serverInfo": {"name": "clew", "title": "Clew memory", "version": __version__},
+            "capabilities": _CAPABILITIES,
+            "serverInfo": SERVER,
             "instructions": INSTRUCTIONS,
         }
 
@@ -264,7 +303,21 @@ class Session:
             raise Malformed(INVALID_REQUEST, "`initialize` comes first", message.ident)
 
 
-def _roots_in(message: Response) -> Roots:
-    rows = (message.result or {}).get("roots")
+def _no_method(message: Request) -> Malformed:
+    return Malformed(METHOD_NOT_FOUND, f"there is no method `{printable(message.method, 100)}`", message.ident)
+
+
+def _given_roots(message: Request, envelope: Envelope) -> Roots:
+    """The folders that a call without a handshake brings along. Raises Needed where its client can say them first."""
+    if not envelope.has_roots:
+        return Roots((), asked=False)
+    given = roots_given(message)
+    if given is None:
+        raise Needed
+    return _roots_in(given) if isinstance(given.get("roots"), list) else Roots((), asked=True, answered=False)
+
+
+def _roots_in(result: Mapping[str, Any]) -> Roots:
+    rows = result.get("roots")
     uris = (row.get("uri") for row in (rows if isinstance(rows, list) else []) if isinstance(row, dict))
     return Roots(tuple(uri for uri in uris if isinstance(uri, str)), asked=True)

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 VERSIONS: Final = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
-"""Revisions of the protocol that are spoken, the newest first."""
+"""Revisions of the protocol that begin with a handshake, the newest first."""
+ENVELOPED: Final = ("2026-07-28",)
+"""Revisions without one, in which each request says its own; see `envelope`."""
 MOST_BYTES: Final = 32 << 20
 """A longer message is not read."""
 
@@ -17,6 +19,8 @@ INVALID_REQUEST: Final = -32600
 METHOD_NOT_FOUND: Final = -32601
 INVALID_PARAMS: Final = -32602
 INTERNAL_ERROR: Final = -32603
+HEADER_MISMATCH: Final = -32020
+UNSUPPORTED_VERSION: Final = -32022
 
 Message = dict[str, Any]
 Send = Callable[[Message], None]
@@ -30,15 +34,19 @@ class Gone(Exception):
 class Malformed(Exception):
     """A message that cannot be answered as asked."""
 
-    def __init__(self, code: int, message: str, ident: str | int | None = None) -> None:
+    def __init__(
+        self, code: int, message: str, ident: str | int | None = None, facts: Mapping[str, Any] | None = None
+    ) -> None:
         super().__init__(message)
         self.code = code
         self.ident = ident
+        self.facts = facts
+        """What a program can go by; `data` of the error."""
 
     @property
     def answer(self) -> Message:
         """What the client is told."""
-        return failure(self.ident, self.code, str(self))
+        return failure(self.ident, self.code, str(self), self.facts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +115,10 @@ def success(ident: str | int, result: Mapping[str, Any]) -> Message:
     return {"jsonrpc": "2.0", "id": ident, "result": dict(result)}
 
 
-def failure(ident: str | int | None, code: int, message: str) -> Message:
+def failure(ident: str | int | None, code: int, message: str, facts: Mapping[str, Any] | None = None) -> Message:
     """The answer to a request that cannot be served."""
-    return {"jsonrpc": "2.0", "id": ident, "error": {"code": code, "message": message}}
+    more = {} if facts is None else {"data": dict(facts)}
+    return {"jsonrpc": "2.0", "id": ident, "error": {"code": code, "message": message, **more}}
 
 
 def notification(method: str, params: Mapping[str, Any]) -> Message:
