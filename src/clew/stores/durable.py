@@ -121,19 +121,27 @@ def read_bytes(path: Path, limit: int, shown: str) -> bytes:
 
 
 def put(
-    target: Path, content: bytes, *, mode: int, seen: bytes | None, changed: Callable[[bytes], ClewError], shown: str
+    target: Path,
+    content: bytes,
+    *,
+    mode: int,
+    seen: bytes | None,
+    changed: Callable[[bytes], ClewError],
+    shown: str,
+    owner: tuple[int, int] | None = None,
 ) -> None:
     """Bring `content` to `target` in one step, where that still holds `seen`; the caller holds the lock of the folder.
 
     Where it holds anything else, `changed` of that is raised (of nothing, where it is gone), and it stays. With `seen`
     None the target is new, and FileExistsError is raised where there is one. Raises StoreError where there is no room
-    or no right; nothing is left then. A return means that the bytes are on the disk and were read again.
+    or no right; nothing is left then. A return means that the bytes are on the disk and were read again. The file gets
+    the `owner` (user and group) as far as this user may give files away.
     """
     temporary = target.parent / TEMPORARY
     try:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
-        _write_new(temporary, content, mode)
+        _write_new(temporary, content, mode, owner)
         if seen is None:
             _place(temporary, target)
         elif (found := _found(target, len(seen), shown)) != seen:
@@ -241,16 +249,33 @@ def _exchange(one: Path, other: Path) -> bool:
     return not failed
 
 
-def _write_new(path: Path, content: bytes, mode: int) -> None:
+def _write_new(path: Path, content: bytes, mode: int, owner: tuple[int, int] | None) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         rest = memoryview(content)
         while rest:
             rest = rest[os.write(descriptor, rest) :]
+        if owner is not None and not _given(descriptor, owner):
+            # Bits that let it run as its owner are not for another one.
+            mode &= 0o1777
         os.fchmod(descriptor, mode)
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _given(descriptor: int, owner: tuple[int, int]) -> bool:
+    """Give a file to a user and a group, or to the group at least; whether it belongs to both now."""
+    status = os.fstat(descriptor)
+    if (status.st_uid, status.st_gid) == owner:
+        return True
+    for user in (owner[0], -1):
+        try:
+            os.fchown(descriptor, user, owner[1])
+        except OSError:
+            continue
+        return user == owner[0] or (user == -1 and status.st_uid == owner[0])
+    return False
 
 
 def _place(temporary: Path, target: Path) -> None:
