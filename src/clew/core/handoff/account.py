@@ -1,0 +1,288 @@
+"""The content of a ledger from what happened in a window, by rule and without a model.
+
+What the user said is kept word for word, sentence by sentence, since a paraphrase may lose what mattered; of the model
+what it found, decided and gave up; of the tools what they changed and what failed last. What a later statement replaces
+is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from clew.core.handoff.continuation import Elements, elements
+from clew.core.handoff.cues import (
+    CLOSING,
+    FAILED,
+    FINDS,
+    LABEL,
+    NEXT,
+    PROPOSES,
+    QUESTION,
+    RESUMING,
+    REVERTS,
+    TENTATIVE,
+    YES,
+)
+from clew.core.handoff.events import Altered, Asked, Compacted, Event, Hinted, Noted, Planned, Replied, Used
+from clew.core.handoff.force import Statement, replaces, statement
+from clew.core.handoff.gate import is_small_talk
+from clew.core.handoff.ledger import Language, Ledger, Sections
+from clew.core.handoff.plan import Plan, read_plan
+from clew.core.handoff.sentences import cut, ends, sentences, size
+from clew.core.handoff.works import Works
+
+MOST_REQUEST: Final = 6_000
+"""Bytes of the user's request that a ledger keeps."""
+_MOST_LINE: Final = 360
+"""Bytes of one item."""
+_MOST_QUESTION: Final = 600
+"""Bytes of what the user was asked last."""
+_MOST: Final = {"goal": 6, "settled": 40, "found": 12, "tried": 24, "noted": 10}
+"""Items of each kind; of more, the latest stay."""
+_SHORT: Final = 12
+"""Bytes up to which a sentence of the user says too little to be kept."""
+
+_WORDS: Final = {
+    "goal": ("Goal: ", "目标："),
+    "next": ("Next: ", "下一步："),
+    "request": ("The user's last open request, word for word:", "用户最后一个未完成的请求（原话）："),
+    "failed": ("failed: ", "行不通："),
+    "agreed": ("agreed: ", "已同意："),
+    "asked": ("the user was asked: ", "已问用户，待答："),
+    "hints": ("hints used: ", "用过的提示："),
+    "found": ("found: ", "发现："),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What happened, as sections of a ledger."""
+
+    sections: Sections
+    title: str
+    """A few words for the name of the file: what it was about."""
+    tools: int
+    """Tools that were used."""
+    asked: tuple[str, ...]
+    """Messages of the user."""
+
+
+def account(
+    events: Sequence[Event],
+    *,
+    before: Ledger | None = None,
+    plan: Plan | None = None,
+    branch: str = "",
+    language: Language = "en",
+) -> Account:
+    """The account of a window. `before` is the ledger that it goes on from: what still holds of it goes along. `plan`
+    is the plan as it stands now, where the events do not say it. Equal arguments give equal texts."""
+    told = _Telling(1 if language == "zh" else 0)
+    if before is not None:
+        told.go_on_from(elements(before))
+    for event in events:
+        told.hear(event)
+    return told.account(plan, branch)
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """An item with the place in time that it was said at."""
+
+    text: str
+    at: int
+    said: Statement
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """A message of the user that may still be open."""
+
+    text: str
+    question: bool
+    """Nothing but a question, which the next reply answers."""
+
+
+@dataclass(slots=True)
+class _Telling:
+    """Hears events one by one, and tells what to keep of them."""
+
+    column: int
+    _clock: int = 0
+    _lines: dict[str, list[_Line]] = field(default_factory=lambda: {kind: [] for kind in _MOST})
+    _newer: list[tuple[int, Statement, bool]] = field(default_factory=list[tuple[int, Statement, bool]])
+    """What may replace an earlier line: when it was said, what, and whether it settles anything, as words of the user,
+    plans and files do; what the model finds does not."""
+    _works: Works = field(default_factory=Works)
+    _asked: list[str] = field(default_factory=list[str])
+    _requests: list[_Request] = field(default_factory=list[_Request])
+    _reply: str = ""
+    """What the model said last before the user spoke."""
+    _hints: dict[str, None] = field(default_factory=dict[str, None])
+    _plan: Plan | None = None
+    _ahead: str = ""
+
+    def _word(self, name: str) -> str:
+        return _WORDS[name][self.column]
+
+    def _keep(self, kind: str, text: str, most: int = _MOST_LINE) -> None:
+        line = cut(" ".join(text.split()), most)
+        if line and all(one.text != line for one in self._lines[kind]):
+            self._lines[kind].append(_Line(line, self._clock, statement(line)))
+
+    def _states(self, text: str, *, settles: bool = True) -> None:
+        if text.strip():
+            self._newer.append((self._clock, statement(text), settles))
+
+    # ------------------------------------------------------------------ hearing
+
+    def go_on_from(self, before: Elements) -> None:
+        """What the ledger before says still holds, unless something in this window replaces it."""
+        for kind, texts in (("goal", before.goal), ("settled", before.settled), ("tried", before.tried)):
+            for text in texts:
+                self._keep(kind, text)
+        for text in before.state:
+            for word in _WORDS["found"]:
+                if text.startswith(word):
+                    self._keep("found", text.removeprefix(word))
+        if before.request:
+            self._requests.append(_Request(before.request, question=False))
+        self._clock += 1
+
+    def hear(self, event: Event) -> None:
+        """A further event."""
+        self._clock += 1
+        match event:
+            case Asked(text):
+                self._hear_user(text)
+            case Replied(text):
+                self._hear_model(text)
+            case Used():
+                for line in self._works.hear(event):
+                    self._states(line)
+            case Noted(text):
+                for line in text.splitlines():
+                    if not line.lstrip().startswith("#"):
+                        self._keep("noted", LABEL.sub("", line.strip(" -*")))
+                    self._states(line)
+            case Planned(text):
+                self._plan = read_plan(text)
+                for line in text.splitlines():
+                    self._states(line)
+            case Altered():
+                for line in self._works.altered(event):
+                    self._states(line)
+            case Hinted(references):
+                self._hints.update(dict.fromkeys(references))
+            case Compacted():
+                pass
+
+    def _hear_user(self, text: str) -> None:
+        self._asked.append(text)
+        told = sentences(text)
+        for one in told:
+            if not QUESTION.search(one) and not TENTATIVE.search(one):
+                self._states(one)
+        if YES.match(text) and PROPOSES.search(self._reply):
+            self._keep("settled", self._word("agreed") + " ".join(sentences(self._reply)[-2:]))
+        self._reply = ""
+        if self._ahead.startswith(_WORDS["asked"]):
+            self._ahead = ""
+        if CLOSING.fullmatch(text.strip()) or is_small_talk(text):
+            return
+        resuming = len(text) < 80 and RESUMING.fullmatch(text.strip()) is not None
+        if not self._lines["goal"]:
+            for one in _grouped(told):
+                self._keep("goal", one)
+        elif not resuming:
+            for one in told:
+                if size(one) > _SHORT and not QUESTION.search(one) and not TENTATIVE.search(one):
+                    self._keep("settled", one)
+        if not resuming or not self._requests:
+            self._requests.append(_Request(text.strip(), question=bool(QUESTION.search(told[0])) if told else False))
+
+    def _hear_model(self, text: str) -> None:
+        self._reply = text
+        # A question is open until it is answered; what was asked for before it still is.
+        if len(self._requests) > 1 and self._requests[-1].question:
+            self._requests.pop()
+        told = sentences(text)
+        for at, one in enumerate(told):
+            if QUESTION.search(one):
+                continue
+            bare = LABEL.sub("", one)
+            if FAILED.search(one):
+                more = told[at + 1] if at + 1 < len(told) and size(one) < 60 else ""
+                self._keep("tried", self._word("failed") + " ".join(filter(None, (bare, more))))
+            else:
+                if NEXT.search(one):
+                    self._ahead = bare
+                if FINDS.search(one):
+                    self._keep("found", bare)
+            self._states(one, settles=False)
+        if REVERTS.search(text):
+            self._works.take_back()
+        if any(map(QUESTION.search, told)):
+            self._ahead = self._word("asked") + text
+
+    # ------------------------------------------------------------------ telling
+
+    def account(self, plan: Plan | None, branch: str) -> Account:
+        """All that was heard, in sections."""
+        kept = {kind: self._in_force(kind)[-most:] for kind, most in _MOST.items()}
+        goal = [f"{'' if at else self._word('goal')}{text}" for at, text in enumerate(kept["goal"])]
+        state = [f"branch `{branch}`"] if branch else []
+        state += self._works.told(self.column)
+        state += [f"{self._word('found')}{text}" for text in reversed(kept["found"])]
+        if self._hints:
+            state.append(self._word("hints") + ", ".join(list(self._hints)[-4:]))
+        sections = Sections(
+            state=_listed(state),
+            goal=_listed([*goal, *kept["settled"], *kept["noted"]]),
+            tried=_listed(kept["tried"]),
+            progress=self._progress(self._plan or plan),
+        )
+        title = self._lines["goal"][0].text if self._lines["goal"] else next(iter(self._asked), "")
+        return Account(sections, title, self._works.tools, tuple(self._asked))
+
+    def _in_force(self, kind: str) -> list[str]:
+        """The lines of a kind that nothing later replaces. A goal falls only by what says that something changes."""
+        rules = kind in ("goal", "settled")
+        return [
+            one.text
+            for one in self._lines[kind]
+            if not any(
+                at > one.at
+                and (settles or not rules)
+                and (later.changes or later.replaced or kind != "goal")
+                and replaces(later, one.said)
+                for at, later, settles in self._newer
+            )
+        ]
+
+    def _progress(self, plan: Plan | None) -> str:
+        ahead = plan.next.text if plan is not None and plan.next is not None else ""
+        step = cut(" ".join(self._ahead.split()), _MOST_QUESTION) or ahead
+        parts = [_listed([self._word("next") + step])] if step else []
+        if self._requests:
+            request = ends(self._requests[-1].text, MOST_REQUEST, "\n[…]\n")
+            quoted = "\n".join(f"> {line}".rstrip() for line in request.splitlines())
+            parts.append(f"{self._word('request')}\n\n{quoted}")
+        return "\n\n".join(parts)
+
+
+def _grouped(told: Sequence[str]) -> list[str]:
+    """Sentences of the first message, short neighbours together."""
+    rows: list[str] = []
+    for one in told:
+        if rows and size(rows[-1]) + size(one) < 200:
+            rows[-1] += f" {one}" if one.isascii() else one
+        else:
+            rows.append(one)
+    return rows
+
+
+def _listed(rows: Sequence[str]) -> str:
+    return "\n".join(f"- {row}" for row in rows)

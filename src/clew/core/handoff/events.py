@@ -1,0 +1,72 @@
+"""What happened in a window, as values. Whoever hosts an agent makes them from its own records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A message of the user."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Replied:
+    """What the model said, between tools or at the end."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """A tool that was called and has answered."""
+
+    tool: str
+    arguments: Mapping[str, str] = field(default_factory=dict[str, str])
+    """`command`, `path` or `file_path`, `pattern`, and what is written: `content`, `new_string`."""
+    output: str = ""
+    ok: bool | None = None
+    """Whether it did what it should; None where the host does not say, then the output tells."""
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """What the model wrote down on purpose, in a note or a log."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """The plan, written anew."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Altered:
+    """A file that somebody else changed meanwhile."""
+
+    path: str
+    text: str = ""
+    """The whole new text, as far as it is known."""
+    gone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Hinted:
+    """Hints from memory that the model was shown."""
+
+    references: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """The host shortened the window."""
+
+
+Event: TypeAlias = Asked | Replied | Used | Noted | Planned | Altered | Hinted | Compacted

@@ -1,0 +1,173 @@
+"""What tools did in a window: files that were changed, commands that failed or passed last."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from clew.core.handoff.cues import BAD_LINE, CODE_LINE, GOOD_LINE, READS, RUNNERS, TAKES_BACK, WRITES
+from clew.core.handoff.events import Altered, Used
+from clew.core.handoff.sentences import cut, size
+
+_MOST_FILES: Final = 8
+_MOST_FAILING: Final = 4
+_MOST_PASSING: Final = 2
+_MOST_ALTERED: Final = 6
+_FAILURES: Final = 3
+"""Lines of the output of a failing command."""
+_MOST_GIST: Final = 160
+"""Bytes of what was written, where that is short enough to be told."""
+_MOST_SCANNED: Final = 60
+"""Lines of what was written whose values count as said."""
+_NUMBER: Final = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])")
+_WORDS: Final = {
+    "fails": ("fails: ", "失败："),
+    "passed": ("passed: ", "通过："),
+    "changed": ("changed: ", "已改动："),
+    "altered": ("changed by somebody else: ", "被他人改动："),
+    "gone": ("no longer there, removed by somebody else: ", "已不存在，被他人删除："),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A command and how it ended."""
+
+    program: str
+    targets: tuple[str, ...]
+    ok: bool
+    told: str
+
+    def settles(self, earlier: _Run) -> bool:
+        """Whether this run, which came later, says the same thing anew: the same program on the same, or on more."""
+        if self.program != earlier.program:
+            return False
+        if self.targets == earlier.targets or not self.targets:
+            return True
+        return any(
+            one.startswith(other) or other.startswith(one)
+            for one in map(_stem, self.targets)
+            for other in map(_stem, earlier.targets)
+        )
+
+
+@dataclass(slots=True)
+class Works:
+    """Hears of tools one by one."""
+
+    tools: int = 0
+    _files: dict[str, str] = field(default_factory=dict[str, str])
+    _written: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    _runs: list[_Run] = field(default_factory=list[_Run])
+    _altered: dict[str, str] = field(default_factory=dict[str, str])
+
+    def hear(self, used: Used) -> Iterator[str]:
+        """A further tool; statements that it makes about values."""
+        self.tools += 1
+        name = used.tool.casefold()
+        path = used.arguments.get("file_path") or used.arguments.get("path") or ""
+        if name in WRITES and path:
+            if used.ok is not False:
+                self._written.setdefault(path, []).extend(used.arguments.get("old_string", "").splitlines())
+                yield from self._wrote(path, used.arguments.get("new_string") or used.arguments.get("content") or "")
+        elif name not in READS:
+            self._ran(" ".join((used.arguments.get("command") or used.tool).split()), used)
+
+    def altered(self, event: Altered) -> Iterator[str]:
+        """A file that somebody else changed; statements that it makes about values."""
+        path = event.path
+        self._files.pop(path, None)
+        if event.gone:
+            self._altered[path] = "gone"
+            yield f"{path} is gone"
+            return
+        self._altered[path] = cut(" ".join(event.text.split()), _MOST_GIST)
+        yield from event.text.splitlines()[:_MOST_SCANNED]
+
+    def take_back(self) -> None:
+        """The last change to a file was taken back: what it said does not hold."""
+        if self._files:
+            self._files[next(reversed(self._files))] = ""
+
+    def told(self, column: int) -> list[str]:
+        """What there is to know, what fails first. `column` chooses the language."""
+        words = {key: forms[column] for key, forms in _WORDS.items()}
+        failing = [words["fails"] + run.told for run in self._runs if not run.ok][-_MOST_FAILING:]
+        passing = [words["passed"] + run.told for run in self._runs if run.ok][-_MOST_PASSING:]
+        names = [f"`{path}`{f' ({gist})' if gist else ''}" for path, gist in self._files.items()][-_MOST_FILES:]
+        changed = [words["changed"] + "; ".join(names)] if names else []
+        altered = [
+            f"{words['gone']}`{path}`" if how == "gone" else f"{words['altered']}`{path}`{f' ({how})' if how else ''}"
+            for path, how in self._altered.items()
+        ]
+        return [*failing, *changed, *altered[-_MOST_ALTERED:], *passing]
+
+    def _wrote(self, path: str, given: str) -> Iterator[str]:
+        line = " ".join(given.split())
+        self._files.pop(path, None)
+        self._files[path] = cut(line, _MOST_GIST) if 0 < size(line) <= _MOST_GIST else ""
+        before = self._written.setdefault(path, [])
+        lines = [row for row in given.splitlines()[:_MOST_SCANNED] if row.strip()]
+        for row in lines:
+            yield row
+            for old, new in _replaced_numbers(before, row):
+                yield f"from {old} to {new}: {row.strip()}"
+        before += lines
+
+    def _ran(self, command: str, used: Used) -> None:
+        if taken := TAKES_BACK.search(command):
+            for path in taken["paths"].split():
+                self._files.pop(path, None)
+        bad = _failures(used.output)
+        ok = used.ok if used.ok is not None else not bad
+        if ok and not RUNNERS.search(command):
+            return
+        why = "" if ok else f" — {cut('; '.join(bad) or _last(used.output), 260)}"
+        words = _words(command)
+        run = _Run(" ".join(words[:2]), tuple(words[2:6]), ok, f"`{cut(command, 120)}`{why}")
+        self._runs = [one for one in self._runs if not run.settles(one)] + [run]
+
+
+def _replaced_numbers(before: list[str], row: str) -> Iterator[tuple[str, str]]:
+    """Numbers that a line of a file had before and another one now, where the line is the same but for them."""
+    shape = " ".join(_NUMBER.sub("#", row).split())
+    for old in reversed(before):
+        other = " ".join(_NUMBER.sub("#", old).split())
+        if other != row and "#" in shape and (other.endswith(shape) or shape.endswith(other)):
+            was, now = _NUMBER.findall(old), _NUMBER.findall(row)
+            count = min(len(was), len(now))
+            yield from ((a, b) for a, b in zip(was[-count:], now[-count:], strict=True) if a != b)
+            return
+
+
+def _failures(output: str) -> list[str]:
+    """The lines of an output that tell of a failure, at most a few, each once; below the name of a failing test also
+    what it says."""
+    lines = output.splitlines()
+    found: list[str] = []
+    for at, line in enumerate(lines):
+        if BAD_LINE.search(line) and not GOOD_LINE.search(line) and not CODE_LINE.search(line):
+            found.append(" ".join(line.split()))
+            if (
+                re.match(r"-+ FAIL|FAILED?\b|[✗✘×]", line.strip())
+                and lines[at + 1 : at + 2]
+                and lines[at + 1][:1].isspace()
+            ):
+                found.append(" ".join(lines[at + 1].split()))
+    return list(dict.fromkeys(found))[:_FAILURES]
+
+
+def _last(output: str) -> str:
+    return next((line.strip() for line in reversed(output.splitlines()) if line.strip()), "")
+
+
+def _words(command: str) -> list[str]:
+    """The words of a command that say what runs on what: without options, redirections and what follows a pipe."""
+    bare = re.sub(r"\s*[|>].*", "", command)
+    return [word for word in bare.split() if not word.startswith("-") and "=" not in word]
+
+
+def _stem(target: str) -> str:
+    return target.removeprefix("./").removesuffix("...").rstrip("/")
