@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import select
 import signal
 import subprocess
 from pathlib import Path
@@ -22,7 +23,10 @@ pytestmark = pytest.mark.requirement("F-02")
         (b"{", -32700),
         (b"[" * 100_000, -32700),
         (b"\xff\xfe\x00", -32700),
+        (b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"a": "\xc3("}}', -32700),
+        (b'{"jsonrpc": "2.0", "id": ' + b"9" * 5_000 + b', "method": "ping"}', -32700),
         (b"[]", -32600),
+        (b'[{"jsonrpc": "2.0", "id": 1, "method": "ping"}, {"jsonrpc": "2.0", "id": 2, "method": "ping"}]', -32600),
         (b"7", -32600),
         (b'{"id": 1, "method": "ping"}', -32600),
         (b'{"jsonrpc": "2.0", "id": null, "method": "ping"}', -32600),
@@ -188,6 +192,64 @@ def test_a_reader_that_is_gone_ends_the_server(home: Path, repo: Path) -> None:
     assert process.wait(30) == 0
     assert process.stderr.read() == b""
     process.stderr.close()
+
+
+@pytest.mark.parametrize("answers", [1, 40])
+def test_a_client_that_dies_while_it_holds_the_other_end_open_ends_the_server(
+    home: Path, repo: Path, answers: int
+) -> None:
+    write(repo, {"long.txt": "a line of this file\n" * 3_000})
+    process = subprocess.Popen(
+        [*ARGV, "mcp"], cwd=repo, env=environ({}), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdin and process.stdout and process.stderr
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}}
+    process.stdin.write(json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}).encode())
+    opening = {"name": "memory_open", "arguments": {"ref": "long.txt"}}
+    for number in range(1, answers):
+        asked = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": opening}
+        process.stdin.write(b"\n" + json.dumps(asked).encode())
+    process.stdin.write(b"\n")
+    process.stdin.flush()
+    # In the middle of an answer, where there are more of them than the pipe holds.
+    assert process.stdout.read(10)
+    process.stdout.close()
+    assert process.wait(30) == 0
+    assert process.stderr.read() == b""
+    for pipe in (process.stdin, process.stderr):
+        pipe.close()
+
+
+def test_a_client_that_reads_nothing_holds_up_no_end(home: Path, repo: Path) -> None:
+    write(repo, {"long.txt": "a line of this file\n" * 3_000})
+    process = subprocess.Popen([*ARGV, "mcp"], cwd=repo, env=environ({}), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdin and process.stdout
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}}
+    process.stdin.write(json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}).encode())
+    for number in range(1, 40):
+        asked = {"name": "memory_open", "arguments": {"ref": "long.txt"}}
+        message = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": asked}
+        process.stdin.write(b"\n" + json.dumps(message).encode())
+    process.stdin.write(b"\n")
+    process.stdin.flush()
+    poll = select.poll()
+    poll.register(process.stdout, select.POLLIN)
+    assert poll.poll(30_000)
+    process.terminate()
+    assert process.wait(30) == 143
+    process.stdin.close()
+    process.stdout.close()
+
+
+def test_what_is_cancelled_after_its_end_or_was_never_asked_changes_nothing(home: Path, repo: Path) -> None:
+    with talking(repo) as server:
+        server.initialize()
+        ident = server.begin_call("memory_log", {"text": "done before"})
+        assert server.answer(ident)["result"]["isError"] is False
+        for params in ({"requestId": ident}, {"requestId": 99}, {"requestId": {}}, {}):
+            server.send({"method": "notifications/cancelled", "params": params})
+        assert server.call("memory_recall", {"query": "done before"})["structuredContent"]["found"]
+        assert server.end() == 0
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
