@@ -81,7 +81,9 @@ _RECOVERY = lazy_pattern(
     r"(?P<s>(?:[ \t>|-]{0,8}(?:\d\. )?[A-Za-z0-9]{4,10}(?:-[A-Za-z0-9]{4,10}){0,3}[ \t]*\n?){2,20})"
 )
 _PGPASS = lazy_pattern(r"(?m)^[\w.*-]{1,200}:(?:\d{2,5}|\*):[\w*-]{1,60}:[\w*-]{1,60}:(?P<s>[^\s:]{3,200})\r?$")
+_RSA_XML = lazy_pattern(r"<(?:P|Q|DP|DQ|InverseQ|D)>\s{0,20}(?P<s>[A-Za-z0-9+/=\s]{16,2000})</")
 _GROUPS = (
+    ("private-key", "RSAKeyValue", _RSA_XML),
     ("private-key", "Private-Lines", _PUTTY), ("private-key", '"kty"', _JWK),
 )  # fmt: skip
 
@@ -97,7 +99,7 @@ def blocks(text: str, lower: bytes) -> Iterator[Found]:
     """All that takes several lines, by the mark that it carries."""
     if b"private key" in lower:
         yield from private_keys(text)
-    for mark in (b"recovery code", b"backup code", b"scratch code", b"emergency code"):
+    for mark in (b"recovery code", b"backup code", b"scratch code", b"emergency code") if b" code" in lower else ():
         for at in _all(lower, mark):
             match = _RECOVERY.match(text, at)
             if match is not None and any(map(str.isdigit, match["s"])):

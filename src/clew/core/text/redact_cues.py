@@ -8,23 +8,24 @@ from collections.abc import Iterator
 
 from clew.core.text.lazy import lazy_pattern
 from clew.core.text.redact_names import Cue, cue_of
+from clew.core.text.redact_prose import ABOUT_IDS, in_front, in_prose
 from clew.core.text.redact_values import (
     harmless,
     identifier,
-    is_hex,
     is_uuid,
     long_phrase,
     phrase,
     random_like,
     strong,
     weak,
+    word_and_number,
 )
 from clew.core.text.redact_views import left_of
 
 Found = tuple[int, int, str]
 
 # In lower case; each is looked for by itself, which is faster than one expression for all of them.
-CUES = ("pass", "pwd", "pw", "secret", "token", "key", "cred", "auth", "sess", "sid", "csrf", "xsrf", "sig", "cookie",
+CUES = ("pass", "pw", "secret", "token", "key", "cred", "auth", "sess", "sid", "csrf", "xsrf", "sig", "cookie",
         "seed", "_ak", "_sk", "jwt", "_pat", "-pat", " pat:", " pat ", 'pat"', "totp", "psk", "mfa", "sas")  # fmt: skip
 _NAME_SIGNS = string.ascii_letters + string.digits + "_.[]-"
 _NAME_AFTER = lazy_pattern(r"[A-Za-z0-9_-]{0,60}(?:\.[A-Za-z0-9_-]{1,40}){0,4}")
@@ -32,16 +33,18 @@ _NAME_AFTER = lazy_pattern(r"[A-Za-z0-9_-]{0,60}(?:\.[A-Za-z0-9_-]{1,40}){0,4}")
 _QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "「": "」", "『": "』", "《": "》", "【": "】"}
 _SIGN = lazy_pattern(
     r"""(?x)
-      (?P<close>\\{0,3}["'`”」]\]?|\]|\*\*|%22)? [ \t]{0,20} (?:\)[ \t]?)?
+      (?P<close>\\{0,3}["'`”」]\]?|\]|\*\*|%22|&quot;|&\#(?:34|39);|\\u0022)? [ \t]{0,20} (?:\)[ \t]?)?
       (?: (?P<typed>:[ \t]{0,3}[A-Za-z_][\w\[\]|.\ ]{0,40}=[ \t]{0,3}(?=["']))
-        | (?P<sign>=>|:=|\?=|=(?!=)|:(?![:/])|：|＝|%3[Dd]|%3[Aa]) \*{0,2} (?P<space>[ \t]{0,40})
+        | (?P<sign>=>|:=|\?=|=(?!=)|:(?![:/])|：|＝|%3[Dd]|%3[Aa]|\\u003[dDaA]|&\#61;) \*{0,2} (?P<space>[ \t]{0,40})
         | (?P<comma>(?(close),[ \t]{0,3}(?=b?["'])|(?!)))
-        | (?P<call>\(\s{0,10}(?=[bru]?["']))
+        | (?P<other>(?:\|\||\?\?|\bor\b)[ \t]{0,3}(?=["'])) | (?P<unset>:[-=](?=[^\s}$]{4,200}\}))
+        | (?P<call>\(\s{0,10}(?:[\w.]{1,40}\(\s?){0,2}(?=[bru]?["']))
       )
       (?P<open>[\[(][ \t]{0,3}(?=["']))?
     """
 )
 _QUOTED = lazy_pattern(r"""(?x) [bBrRuUfF@$]{0,2} (?P<quote>\\{1,3}["'] | ["'`“‘「『《【] | \*\*`? | \*\*)""")
+_ESCAPED_QUOTE = lazy_pattern(r"(?:&quot;|&#3[49];|\\u002[27])(?=[A-Za-z0-9])")
 _PLAIN_LINE = lazy_pattern(r"[^\s\"'`<>]{1,4000}")
 _PLAIN = lazy_pattern(r"[^\s\"'`<>(){}\[\],;|，。；、）)」』】&\\]{1,4000}")
 _PLAIN_URL = lazy_pattern(r"(?:[^\s\"'`<>&#;,，。\\)\]}%]|%(?!26|23|20|22)){1,8000}")
@@ -58,13 +61,16 @@ _NEXT_VALUE = lazy_pattern(
           | ["']?[ \t]{0,4}:[ \t]{0,4}\{[^{}\n]{0,120}?"value"[ \t]{0,4}:[ \t]{0,4}(?P<q2>")(?P<v2>[^"\n]{1,4000})
         )"""
 )
+_DEFAULT = lazy_pattern(r"[\"']\s{0,4}\{[^{}]{0,400}?\b(?:default|value)\s{0,20}[:=]\s{0,4}\"(?P<v>[^\"\n]{4,400})\"")
 _BRACED = lazy_pattern(r"\{(?P<v>[^{}\s$]{6,200})\}")
 _VALUE_BEFORE = lazy_pattern(
     r"[\"']?[vV]alue[\"']?\s{0,4}[:=]\s{0,4}[\"'](?P<v>[^\"',\n]{4,400})[\"']\s{0,9},?\s{0,40}[\"']?[nN]ame[\"']?\s{0,4}[:=]\s{0,4}"
     r"[\"']\Z"
+    r"|\b(?:SET|set) \w{1,40} ?= ?'(?P<set>[^'\n]{4,400})'(?:,[^;\n]{0,100}?)? (?:WHERE|where) [^;\n]{0,60}?= ?'\Z"
 )
 _ELEMENT = lazy_pattern(
-    r"(?:[^<>\n]{0,60}>|[ \t]{0,8}</t[dh]>\s{0,40}<td[^<>\n]{0,60}>)[ \t]{0,10}(?P<v>[^<>\s]{1,4000})[ \t]{0,10}</"
+    r"(?:[^<>\n]{0,60}>|</(?:key|name|param-name)>\s{0,80}<(?:string|value|param-value)>"
+    r"|[ \t]{0,8}</t[dh]>\s{0,40}<td[^<>\n]{0,60}>)[ \t]{0,10}(?P<v>[^<>\s]{1,4000})[ \t]{0,10}</"
 )
 _INPUT_VALUE = lazy_pattern(r"[ \t]*\r?\n[^\n]{0,200}input_value='(?P<v>[^'\n]{1,400})'")
 _URL_BEFORE = ("?", "&", "#", "/", "%26", "%3F", "%3f")
@@ -126,10 +132,11 @@ def _after_name(text: str, start: int, end: int) -> Iterator[Found]:
             found = None
     if found is None and text[start - 1 : start] in ('"', "'"):
         before = _VALUE_BEFORE.search(text, max(0, start - 500), start)
-        if before is not None and _counts(before["v"], cue, True):
-            found = before.span("v")
-    if found is None and cue is Cue.PASSWORD:
-        found = _in_front(text, start)
+        group = "v" if before is not None and before["v"] else "set"
+        if before is not None and _counts(before[group], cue, True):
+            found = before.span(group)
+    if found is None:
+        found = in_front(text, start, cue)
     if found is not None:
         yield *found, _kind(name, kind)
 
@@ -145,10 +152,16 @@ def _signed(text: str, start: int, sign: re.Match[str], cue: Cue, name: str) -> 
     place = sign.end()
     # `X-Shop-Key`, not the key of a map.
     vendor = name.lower().endswith("key") and len(name) > 6
-    loose = bool(sign["comma"] or sign["call"])
+    if sign["unset"]:
+        # `${NAME:-value}`
+        match = _PLAIN.match(text, place)
+        return match.span() if match is not None and _counts(match[0], cue, True) else None
+    loose = bool(sign["comma"] or sign["call"] or sign["other"])
     braced = _BRACED.match(text, place) if cue is Cue.PASSWORD and sign["sign"] == "=" else None
     if braced is not None and strong(braced["v"]):
         return braced.span("v")
+    escaped = _ESCAPED_QUOTE.match(text, place)
+    place = escaped.end() if escaped is not None else place
     quoted = _QUOTED.match(text, place)
     if quoted is not None:
         value = _inside(text, quoted)
@@ -179,12 +192,14 @@ def _signed(text: str, start: int, sign: re.Match[str], cue: Cue, name: str) -> 
     if match is None:
         return _on_next_line(text, place, cue) if (sign["sign"] or "") in (":", "：") else None
     value, stop = match[0], match.end()
+    if value[:1] == "|" and len(value) <= 3:
+        return _on_next_line(text, place, cue)
     if own_line and any(mark in value for mark in ("://", ";")) and "=" in value:
         match = _PLAIN.match(text, place)
         value, stop = (match[0], match.end()) if match else (value, stop)
-    if "&" in value:
-        # A form or an address: the next pair begins there.
-        first = re.split(r"&[\w.-]+=", value, maxsplit=1)[0]
+    if "&" in value or "\\" in value:
+        # A form, an address or escaped text: the next pair or line begins there.
+        first = re.split(r"&(?:[\w.-]+=|quot;|#3[49];|amp;[\w.-]+=)|\\(?:[nrt]|u00(?:22|26|27))", value, maxsplit=1)[0]
         value, stop = first, stop - len(value) + len(first)
     trimmed = value.rstrip(",;.)\"'。，:!?" if not own_line else ",;\"'。，")
     stop -= len(value) - len(trimmed)
@@ -221,7 +236,8 @@ def _inside(text: str, quoted: re.Match[str]) -> tuple[int, int] | None:
 
 
 _ROW = lazy_pattern(
-    r"[ \t]*\r?\n(?:[ \t>│|]*\r?\n)?[ \t>│|+-]{0,20}[`\"'*]{0,3}(?P<v>[!-~]{8,4000}?)[`\"'*]{0,3}[ \t]*(?:\r?\n|$)"
+    r"(?:[|>][+-]?[0-9]?)?[ \t]*\r?\n(?:[ \t>│|]*\r?\n)?[ \t>│|+-]{0,20}[`\"'*]{0,3}"
+    r"(?P<v>[!-~]{8,4000}?)[`\"'*]{0,3}[ \t]*(?:\r?\n|$)"
 )
 
 
@@ -235,19 +251,19 @@ def _on_next_line(text: str, place: int, cue: Cue) -> tuple[int, int] | None:
 
 def _beside(text: str, start: int, end: int, cue: Cue) -> tuple[int, int] | None:
     """Values beside a name without a sign of assignment: XML, `name:` and `value:`, flags, tables, prose."""
-    for shape in (_NEXT_VALUE, _ELEMENT, _INPUT_VALUE):
+    for shape in (_NEXT_VALUE, _ELEMENT, _INPUT_VALUE, _DEFAULT):
         match = shape.match(text, end)
         if match is not None:
-            group = "v" if match["v"] else "v2"
+            group = "v" if shape is not _NEXT_VALUE or match["v"] else "v2"
             if _counts(match[group], cue, True):
                 return match.span(group)
     match = _SPACED.match(text, end)
     if match is None:
-        return _in_prose(text, start, end, cue)
+        return in_prose(text, end, cue)
     return (
         (match.start("v"), match.start("v") + len(match["v"].rstrip(".,;:)!?*")))
         if _stands_alone(match["v"], cue, text, start)
-        else _in_prose(text, start, end, cue)
+        else in_prose(text, end, cue)
     )
 
 
@@ -260,8 +276,8 @@ def _stands_alone(value: str, cue: Cue, text: str, start: int) -> bool:
     value = value.rstrip(".,;:)!?*")
     if re.match(r"[A-Za-z][\w-]*[=:]", value):
         return False
-    named = identifier(value) and not (cue is Cue.PASSWORD and _word_and_number(value))
-    if text[start : start + 2] == "--":
+    named = identifier(value) and not (cue is Cue.PASSWORD and word_and_number(value))
+    if text[start : start + 2] == "--" or re.compile(r"-[a-z]{6,}").match(text, start):
         return (
             not harmless(value)
             and (weak(value) or long_phrase(value))
@@ -276,69 +292,6 @@ def _stands_alone(value: str, cue: Cue, text: str, start: int) -> bool:
     if cue is Cue.SECRET and len(value) >= 8 and strong(value) and re.search(r"[!#%^*@+&]", value):
         return True
     return random_like(value, 20 if cue is Cue.KEY else 16) and (cue is Cue.SECRET or not is_uuid(value))
-
-
-_PROSE = lazy_pattern(
-    r"""(?x)
-      (?:[?]?[ \t]{1,4}|[ \t]?\()
-      (?: (?:[A-Za-z][\w'.-]{0,20}|\([^()\n]{0,40}\))[ \t]{1,4} ){0,6}?
-      (?: (?:is|it's|its|was|as|to|now|use|be|are|value|like|reads|with|ist|equals|becomes)[ \t]{1,4}
-        | (?P<colon>[\w)]{0,20}[:=][ \t]{0,8}(?:\n[ \t]{0,8})?) | (?=["'`“「*(]) | (?P<bare>)(?=[A-Za-z0-9+/_-]*[0-9]) )
-      (?P<wrap>[\[("'`“「*]{0,3}) (?P<v>[^\s"'`”」*<>()|，。；]{4,4000})
-    """
-)
-_IN_FRONT = lazy_pattern(
-    r"[\"'`“]?(?P<v>[A-Za-z0-9][!-~]{4,60}?)[\"'`”]? (?:as|is|was)"
-    r"(?: (?:the|my|our|your|a|new|root|admin|initial|wifi|login|db)){0,3} \Z"
-)
-
-
-def _in_front(text: str, start: int) -> tuple[int, int] | None:
-    """`use … as the password`."""
-    match = _IN_FRONT.search(text, max(0, start - 90, text.rfind("\n", 0, start) + 1), start)
-    if match is None or not (strong(match["v"]) or (weak(match["v"], 6) and _word_and_number(match["v"]))):
-        return None
-    return match.span("v")
-
-
-_ABOUT_IDS = lazy_pattern(r"(?i)\b(?:commit|hash|digest|sha|sha256|id|checksum|version|request|trace|md5|fingerprint|"
-                        r"uuid|"
-                        r"count|limit|length|at|since|until|on|of type|policy|rule)\b|\d{4}-\d\d")  # fmt: skip
-
-
-def _in_prose(text: str, start: int, end: int, cue: Cue) -> tuple[int, int] | None:
-    """`the password for the printer is …`, `key (…)`, `token: …`."""
-    stop = text.find("\n\n", end, end + 160)
-    match = _PROSE.match(text, end, stop if stop >= 0 else min(len(text), end + 4_200))
-    if match is None or match.start("v") - end > 120:
-        return None
-    between, value = text[end : match.start("v")], match["v"]
-    if "&" in value:
-        # A form or an address: the next pair begins there.
-        first = re.split(r"&[\w.-]+=", value, maxsplit=1)[0]
-        value, stop = first, stop - len(value) + len(first)
-    trimmed = value.rstrip(".,;:!?)\\")
-    named = identifier(trimmed) and not (cue is Cue.PASSWORD and (_word_and_number(trimmed) or phrase(trimmed)))
-    if not trimmed or harmless(trimmed) or named or _ABOUT_IDS.search(between):
-        return None
-    plain = match["bare"] is not None and not match["wrap"]
-    if cue is Cue.PASSWORD and not plain:
-        good = weak(trimmed, 6) and not re.fullmatch(r"[A-Za-z]+(?:['’-][A-Za-z]+)*|[0-9.,:]{1,5}", trimmed)
-        good = good or (bool(match["wrap"]) and phrase(trimmed)) or long_phrase(trimmed)
-    else:
-        good = random_like(trimmed) and not (
-            plain and (is_uuid(trimmed) or (is_hex(trimmed) and len(trimmed) in (40, 64) and cue is not Cue.SECRET))
-        )
-        if plain and cue is Cue.KEY:
-            good = good and len(trimmed) >= 20
-    return (match.start("v"), match.start("v") + len(trimmed)) if good else None
-
-
-def _word_and_number(value: str) -> bool:
-    """`Tulip_48`, `x-aB3c`: a name by its form, a password after a cue."""
-    if value != value.lower() and re.search(r"[a-z][0-9]+[A-Za-z]|[A-Z][0-9]+[a-z]", value) and len(value) <= 20:
-        return True
-    return re.fullmatch(r"[A-Za-z]{3,12}[_.#@!-][0-9]{2,6}", value) is not None
 
 
 def _counts(value: str, cue: Cue, sure: bool, *, strict: bool = False, vendor: bool = False) -> bool:
@@ -358,6 +311,8 @@ def _counts(value: str, cue: Cue, sure: bool, *, strict: bool = False, vendor: b
         return False
     if " " in value or (not sure and identifier(value)):
         return False
+    if sure and long_phrase(value):
+        return not any(word in value for word in ("secret", "prod", "key", "token", "credential", "name", "auth"))
     digits = any(map(str.isdigit, value))
     return digits and weak(value, 8) and any(map(str.isalpha, value)) and (sure or not identifier(value))
 
@@ -385,6 +340,21 @@ _CHINESE = (
     "解压码",
     "暗号",
     "密匙",
+    "密 码",
+    "密  码",
+    "密\u3000码",
+    "口 令",
+    "口  令",
+    "口\u3000令",
+    "パスワード",
+    "비밀번호",
+    "пароль",
+    "Пароль",
+    "contraseña",
+    "Contraseña",
+    "密 钥",
+    "密  钥",
+    "密\u3000钥",
 )
 _MIXED = lazy_pattern(
     r"(?i)(?:pass(?:word|wd)?|pwd|secret|token|key)"
@@ -407,8 +377,8 @@ _CHANGED = lazy_pattern("[」』”`\"' ]{0,3}(?:改为|改成|换成|变成|→
 
 def chinese(text: str, places: list[int]) -> Iterator[Found]:
     """Values after a Chinese cue, in the same sentence or alone on the next line."""
-    for cue in _CHINESE if any(sign in text for sign in "密令钥凭码号") else ():
-        typed = "码" in cue or "令" in cue
+    for cue in _CHINESE if any(sign in text for sign in "密令钥凭码号パ비ñаП") else ():
+        typed = cue[-1] in "码令ド호ьa"
         for at in everywhere(text, cue):
             value = _after_chinese(text, at + len(cue), typed and cue != "令牌")
             if value is not None:
@@ -451,17 +421,22 @@ def _after_chinese(text: str, end: int, password: bool) -> tuple[int, int] | Non
     else:
         start, value = match.start(), match[0]
     between = text[end:start]
-    if _CHINESE_STOP.search(between) or re.search(r"\bID\b|\n[^\n]*\n", between):
+    if "见" in between or _CHINESE_STOP.search(between) or re.search(r"\bID\b|\n[^\n]*\n", between):
         return None
     pair = _USER_AND.match(text, start)
     if pair is not None:
         start, value = pair.start("v"), pair["v"]
     value = re.split(r"[\"'`,;<>()\\]|\*\*", value, maxsplit=1)[0].rstrip(".:!?*")
     good = (
-        (weak(value, 5) and (not identifier(value) or _word_and_number(value) or long_phrase(value)))
+        (weak(value, 5) and (not identifier(value) or word_and_number(value) or long_phrase(value)))
         if password
         else random_like(value) or (weak(value, 8) and not identifier(value) and re.search("[是为:：]", between))
     )
+    # Mail providers give sixteen small letters as the code for programs, drives four signs for a share.
+    form = (
+        "[a-z]{16}" if text.endswith("授权码", 0, end) else "[A-Za-z0-9]{4}" if text.endswith("提取码", 0, end) else ""
+    )
+    good = good or (bool(form) and re.fullmatch(form, value) is not None)
     return (start, start + len(value)) if value and good and not harmless(value) else None
 
 
@@ -478,5 +453,5 @@ def announced(text: str) -> Iterator[Found]:
         if match is None or not random_like(match["v"], 20) or harmless(match["v"]) or is_uuid(match["v"]):
             continue
         said = text[max(0, at - 160, text.rfind("\n\n", 0, at)) : at]
-        if _ANNOUNCED.search(said) and not _ABOUT_IDS.search(said):
+        if _ANNOUNCED.search(said) and not ABOUT_IDS.search(said):
             yield *match.span("v"), "secret"

@@ -14,6 +14,8 @@ from clew.core.text.lazy import lazy_pattern
 from clew.core.text.redact_blocks import blocks, decoded, is_login, tables
 from clew.core.text.redact_cues import announced, assigned, chinese, cue_places
 from clew.core.text.redact_places import beside_key_ids, cookies, placed
+from clew.core.text.redact_prose import good_once
+from clew.core.text.redact_shown import grouped, printed
 from clew.core.text.redact_strict import strictly
 from clew.core.text.redact_tokens import may_begin, tokens
 from clew.core.text.redact_values import harmless
@@ -98,6 +100,7 @@ def _found(
     rules = [assigned(text, places), placed(text, lower), cookies(text, lower), beside_key_ids(text, ids)]
     if whole:
         rules += [blocks(text, lower), tables(text, places), announced(text)]
+        rules += [good_once(text, lower), printed(text), grouped(text, places)]
     if not text.isascii():
         rules.append(chinese(text, places))
     if strict:
@@ -181,7 +184,7 @@ def _merged(text: str, found: Iterable[Span]) -> list[Span]:
 
 
 _DONE = lazy_pattern(r"\[REDACTED(?::[\w.-]{1,40}){0,2}\]?")
-_GENERAL = frozenset({"secret", "password", "authorization", "cookie", "encoded", "ai-key", "login"})
+_GENERAL = frozenset({"secret", "token", "password", "authorization", "cookie", "encoded", "ai-key", "login"})
 
 
 def known_values(text: str, found: Iterable[Span]) -> set[str]:

@@ -31,7 +31,7 @@ _PASSWORDS = frozenset(
     " requirepass masterauth"
     " storepass keypass sshpass smtppass userpassword rootpassword adminpassword mypassword newpassword oldpassword"
     " ftppass mailpass authpassword httppassword bindpw rootpw adminpw secretpassword motdepasse contrasena senha"
-    " kennwort adminpass rootpass mysqlpass redispass bindpassword cleartextpassword pswd pword passkey".split()
+    " kennwort adminpass rootpass mysqlpass redispass bindpassword cleartextpassword pswd pword passkey passe".split()
 )
 _SECRETS = frozenset(
     "secret secrets token tokens apikey authtoken accesstoken accesskey secretkey appsecret apitoken clientsecret"
@@ -47,7 +47,7 @@ _RANDOM = frozenset(
     "key keys auth sig signature session sess sessionid sid sessid csrf xsrf cookie seed hmac ak sk webhook bearer "
     "phpsessid jsessionid connect remember salt ticket sso saml code verifier challenge license"
     " cert pin unseal recovery"
-    " ikey jsession aspxauth".split()
+    " ikey jsession aspxauth appid".split()
 )
 _HARMLESS_LAST = frozenset(
     "url path file name type ttl count length size policy field label hint prompt placeholder regex pattern id".split()
@@ -57,10 +57,15 @@ _PUBLIC = frozenset(
     " foreign sort partition index object row map dedupe max min num count total prompt completion input output design"
     " stop pad eos bos mask sep unk special websocket socket fingerprint hotkey shortcut digest"
     " checksum commit sha sha1 sha256"
-    " md5 trace span etag integrity nonce correlation request sync known host hosts keyboard group routing event column"
+    " md5 trace span etag integrity nonce correlation request sync known host hosts keyboard group event column"
     " lookup item node translation i18n message query paging pagination answer cached reasoning used usage limit width"
     " sealed encrypted upload resume sticky bucket".split()
 )
+_NEVER = frozenset(
+    "public publishable pub hash hashed hashes digest fingerprint min max num count total length".split()
+)
+"""What makes even a password or a signing key something else."""
+_STRONG = frozenset("signing secret encryption private master hmac".split())
 _QUALIFIERS = frozenset(
     "api access secret private signing sign encryption encrypt account auth app service master storage webhook deploy "
     "license admin write read ingest integration subscription consumer client shared session server user unseal"
@@ -79,9 +84,13 @@ def cue_of(name: str) -> Cue | None:
     while len(words) > 1 and (words[-1].isdigit() or words[-1] in _SUFFIXES) and words[-1] != "id":
         words.pop()
     last, before = words[-1], words[:-1]
-    if any(word in _PUBLIC for word in before[-3:]):
+    if any(word in _NEVER for word in before[-3:]):
         return None
-    if last in _PASSWORDS or last.endswith(("password", "passwd", "passphrase")):
+    if last == "secret" or (last == "key" and before and before[-1] in _STRONG):
+        return Cue.SECRET
+    if any(word in _PUBLIC for word in before[-3:]) and last not in _PASSWORDS:
+        return None
+    if last in _PASSWORDS or last.endswith(("password", "passwd", "passphrase", "storepass", "keypass")):
         return Cue.PASSWORD
     if last in _SECRETS or last.endswith(("secret", "token", "apikey", "secretkey", "accesskey")):
         return Cue.SECRET

@@ -28,12 +28,13 @@ class _Place:
     """Characters before a hint that may belong to the place."""
     typed: bool = True
     """Whether a value that a person types counts, or only one that looks random."""
+    sure: bool = False
+    """Whether any value counts, as nothing but a secret ever stands there."""
 
 
-def _place(kind: str, hints: str, shape: str, back: int = 0, *, typed: bool = True) -> _Place:
-    return _Place(
-        kind, tuple(hint.replace("␣", " ").encode() for hint in hints.split()), lazy_pattern(shape), back, typed
-    )
+def _place(kind: str, hints: str, shape: str, back: int = 0, *, typed: bool = True, sure: bool = False) -> _Place:
+    words = tuple(hint.replace("␣", " ").encode() for hint in hints.split())
+    return _Place(kind, words, lazy_pattern(shape), back, typed, sure)
 
 
 def _flag(hints: str, programs: str, flag: str) -> _Place:
@@ -87,6 +88,15 @@ _PLACES = (
     ),
     _flag("␣-p", "sqlcmd|bcp|unzip|zip|mosquitto_(?:pub|sub)|smbmap", "-[Pp] ?"),
     _flag("␣-a ␣--pass", "(?:redis|valkey)-cli", "(?:-a|--pass)[ =]"),
+    _flag("␣-k␣", "openssl", "-k "),
+    _place(
+        "secret",
+        "secret␣set secrets␣set secret␣put secrets␣create secret␣create create␣secret "
+        "put-parameter create-secret put-secret",
+        r"(?:secrets? (?:set|create|put)|create secret|put-parameter|create-secret|put-secret(?:-value)?)"
+        r"\b[^\n]{0,240}?"
+        rf"(?:--body|-b|--value|--secret-string|--from-literal=[\w.-]{{1,60}})[ =]?{_V}",
+    ),
     _flag("␣-w", "ldap\\w+", "-w ?"),
     _flag("␣-u", "smbclient|smbget|mount\\.cifs", "-U ?[\"']?[^\\s%\"']{1,60}%"),
     _place("password", "pass:", r"(?:-pass|-passin|-passout|-k)[ =]pass:(?P<s>[^\s\"']{3,200})", 12),
@@ -144,6 +154,44 @@ _PLACES = (
         r"(?i)client\(\s{0,10}[\"'][^\"'\n]{1,80}[\"']\s{0,4},\s{0,10}[\"'](?P<s>[^\"'\n]{16,200})[\"']",
         typed=False,
     ),
+    _place(
+        "secret",
+        "define(",
+        r"define\(\s?['\"](?:AUTH|SECURE_AUTH|LOGGED_IN|NONCE)_(?:KEY|SALT)['\"]\s?,\s{0,10}'(?P<s>[^'\n]{24,200})'",
+        sure=True,
+    ),
+    _place(
+        "secret",
+        "hmac jwt. secretkeyspec( symmetricsecuritykey( secretstr secretkey(",
+        r"(?i)(?:hmac\.new|createhmac|hash_hmac|jwt\.(?:encode|decode|verify)|secretkeyspec|hmacsha256|hmacshakeyfor"
+        r"|symmetricsecuritykey|secretstr|secretkey|secretstring(?:::from|::new)?|::hmac\.\w{1,20})\(\s{0,20}"
+        r"(?:[\w.$:]{1,40}\(\s{0,4}|[\w.$]{1,40}\s?,\s?|['\"][\w-]{2,10}['\"]\s?,\s?|\[\]byte\(){0,3}b?['\"](?P<s>[^'\"\n]{8,400})['\"]",
+        typed=False,
+    ),
+    _place(
+        "password",
+        "%3a%2f%2f",
+        r"%3[Aa]%2[Ff]%2[Ff][\w.-]{1,80}%3[Aa](?P<s>[^\s%&\"']{3,200}(?:%(?!40)[^\s%&\"']{1,200}){0,9})%40",
+    ),
+    _place(
+        "secret",
+        "://",
+        r"(?:https?|wss?)://[\w.-]{0,60}(?:infura\.io|alchemy\.com|alchemyapi\.io|quiknode\.pro|ankr\.com|getblock\.io"
+        r"|chainstack\.com|blockpi\.network)/(?:[\w-]{1,20}/){0,4}(?P<s>[A-Za-z0-9_-]{20,80})(?![\w-])",
+        typed=False,
+    ),
+    _place(
+        "password",
+        "login( getconnection( pdo( mysqli credential( credentials( plainauth( ftp_login(",
+        r"(?i)(?:login|getconnection|pdo|mysqli(?:_connect)?|(?:network|username\w{0,20})?credentials?|plainauth)\(\s{0,10}"
+        r"(?:[\w.$]{1,40}\s?,\s{0,10}|[\"'][^\"'\n]{0,200}[\"']\s?,\s{0,10}){1,3}[\"'](?P<s>[^\"'\n]{5,200})[\"']",
+        typed=True,
+    ),
+    _place("token", "twilio", r"(?i)twilio[^\n]{0,120}?[\"'][ ,]{1,4}[\"'](?P<s>[0-9a-f]{32})[\"']", typed=False),
+    _place("authorization", "digest␣", r"(?i)digest [^\n]{0,800}?\bresponse=\"?(?P<s>[0-9a-f]{32,64})", typed=False),
+    _place(
+        "secret", "://", r"https?://[^\s\"'<>?]{1,200}\?(?:[^\s\"'<>]{0,400}&)?appid=(?P<s>[0-9a-f]{32})\b", typed=False
+    ),
     _place("password", "thin:", r"thin:\w{1,60}/(?P<s>[^\s@\"']{3,200})@"),
     _place("password", "net␣use", r"net use [^\n]{0,100}?\\\\\S{1,100} (?P<s>[^\s/*]\S{3,100})"),
     _place("password", "securestring", r"(?i)securestring (?:-string )?[\"'](?P<s>[^\"'\n]{3,200})[\"']"),
@@ -151,8 +199,8 @@ _PLACES = (
     _place(
         "password",
         "credential creds login␣ login: account: logon:",
-        r"(?i)(?:credentials?|creds|login|account|logon)(?: (?:is|are))?[:= ]{1,3}[\w.@-]{1,60} ?[/:] ?"
-        r"(?P<s>[^\s\"'/,]{5,100})",
+        r"(?i)(?:credentials?|creds|login|account|logon)(?: (?:is|are))?[:= ]{1,3}[`\"'*]{0,2}[\w.@-]{1,60}[`\"'*]{0,2}"
+        r" ?[/:] ?[`\"'*]{0,2}(?P<s>[^\s\"'/,`]{5,100})",
     ),
     _place("secret", "otpauth://", r"otpauth://[^\s\"'<>]{1,200}[?&]secret=(?P<s>[A-Z2-7]{12,64})"),
 )
@@ -187,7 +235,7 @@ def _at(place: _Place, hint: bytes, text: str, at: int) -> Iterator[Found]:
     else:
         match = place.shape.match(text, at)
     if match is not None and match.start() <= at + len(hint) <= match.end() + 1 and _secret(place, match):
-        value = match["s"] if hint == b"://" or not place.typed else match["s"].rstrip(",;.)")
+        value = match["s"] if hint == b"://" or not place.typed or place.sure else match["s"].rstrip(",;.)")
         yield match.start("s"), match.start("s") + len(value), place.kind
 
 
@@ -197,6 +245,8 @@ _LOOSE = (b"ftp> user ", b"credential")
 
 def _secret(place: _Place, match: re.Match[str]) -> bool:
     value = match["s"]
+    if place.sure:
+        return re.match(r"(?i)put your|<|\$", value) is None and len(set(value)) > 8
     if place.hints[0] == b"://" and place.typed:
         # `user:password@localhost` and the like are forms, not secrets.
         user = match["user"]
@@ -217,6 +267,7 @@ def _secret(place: _Place, match: re.Match[str]) -> bool:
         return strong(value)
     return (
         weak(value, 3)
+        or re.fullmatch(r"(?:[a-z]{4} ){3}[a-z]{4}", value) is not None
         or random_like(value)
         or (value.isalpha() and len(value) >= 5 and not _plain_option(value))
         or is_uuid(value)

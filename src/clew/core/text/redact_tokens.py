@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from clew.core.text.lazy import lazy_pattern
+from clew.core.text.redact_values import is_hex, is_mixed, random_like
 
 _AN, _URL = "[A-Za-z0-9]", "[A-Za-z0-9_-]"
 _H = "[a-f0-9]"
@@ -91,12 +92,12 @@ planetscale       pscale_pw_|pscale_tkn_|pscale_oauth_  [A-Za-z0-9_=.-]{{30,70}}
 neon-key          napi_                         {_AN}{{40,80}}
 tailscale         tskey-                        [A-Za-z0-9-]{{20,120}}
 vault-token       hvs\.|hvb\.|hvr\.             [A-Za-z0-9_-]{{20,400}}
-vault-old         s\.                           (?=\w*[0-9])(?=\w*[A-Z])(?=\w*[a-z]){_AN}{{24}}(?!\w)
+vault-old         s\.                           (?=\w*[0-9](?:[A-Za-z]+[0-9]){{2}})(?=\w*[a-z]){_AN}{{24}}(?!\w)
 pulumi            pul-                          {_H}{{40}}
 doppler           dp\.                          (?:pt|st|ct|sa|scim|audit|said)\.(?:[a-z0-9_-]{{2,35}}\.)?{_AN}{{40,44}}
 databricks        dapi                          [a-f0-9]{{32}}(?:-[0-9])?
 infracost         ico-                          {_AN}{{32}}
-harness           pat\.|sat\.                   {_URL}{{22}}\.{_H}{{24}}\.{_AN}{{20}}
+harness           pat\.|sat\.                   {_URL}{{22}}\.{_AN}{{24}}\.{_AN}{{20}}
 onepassword       ops_eyJ|A3-                   [A-Za-z0-9+/=_-]{{20,2000}}
 scaleway          SCW                           [A-Z0-9]{{17}}
 yandex-cloud      AQVN|t1\.                     [A-Za-z0-9_-]{{35,200}}
@@ -108,7 +109,7 @@ shopify-token     shpat_|shpss_|shpca_|shppa_|shpit_|shpua_  [a-fA-F0-9]{{32}}
 square-token      EAAA|sq0csp-|sq0atp-|sq0idp-  {_URL}{{22,70}}
 facebook          EAAC|EAAG|EAAM|EAAB|EAAJ      {_AN}{{60,300}}
 facebook          IGQ                           {_URL}{{60,300}}
-twilio-key        SK                            [a-f0-9]{{32}}
+twilio-key        SK                            (?:[a-f0-9]{{32}}|[A-F0-9]{{32}})
 sendgrid-key      SG\.                          {_URL}{{16,40}}\.{_URL}{{16,60}}
 mailgun-key       key-                          {_H}{{32}}
 mailgun-key       pubkey-                       {_H}{{32}}
@@ -136,7 +137,7 @@ algolia-okta      00                            (?=\S*[A-Z])(?=\S*[a-z]){_URL}{{
 easypost-key      EZAK|EZTK                     {_AN}{{50,60}}
 typeform          tfp_                          [A-Za-z0-9_.=-]{{40,70}}
 flutterwave       FLWSECK_TEST-|FLWSECK-        [A-Za-z0-9-]{{12,60}}
-shippo-token      shippo_live_|shippo_test_     {_H}{{40}}
+shippo-token      shippo_live_|shippo_test_     [A-Fa-f0-9]{{40}}
 duffel-token      duffel_live_|duffel_test_     {_URL}{{40,60}}
 lob-key           live_|test_                   {_H}{{35}}(?!\w)
 lob-key           live_pub_|test_pub_           {_H}{{31}}(?!\w)
@@ -182,6 +183,47 @@ e2b-modal         e2b_|as-|ak-                  (?=\w*[0-9]){_AN}{{22,60}}(?!\w)
 datastax          AstraCS:                      [A-Za-z0-9:]{{60,120}}
 kaggle-key        KGAT_                         {_AN}{{32}}
 meraki-rapid      live_sk_                      {_AN}{{20,80}}
+adobe-secret      p8e-|p8-                      (?=\S*[0-9])[A-Za-z0-9_-]{{32}}(?![\w-])
+client-key        sc_|ext_|scauth_|authress_    [a-z0-9]{{5,30}}\.[a-z0-9]{{4,6}}\.acc[_-][a-z0-9-]{{10,32}}\.[A-Za-z0-9+/_=-]{{30,120}}
+bedrock           bedrock-api-key-              [A-Za-z0-9+/=_-]{{20,2000}}
+clickhouse        4b1d                          (?=\w*[A-Z]){_AN}{{38}}(?!\w)
+intra42           s-s4t2ud-|s-s4t2af-           {_H}{{64}}
+scalingo          tk-us-|tk-eu-                 {_URL}{{48}}
+octopus           API-                          (?=[A-Z]*[0-9])[A-Z0-9]{{25,30}}(?!\w)
+woocommerce       ck_|cs_                       {_H}{{40}}
+mailersend        mlsn\.                        {_H}{{64}}
+discord-token     mfa\.                         {_URL}{{80,90}}
+aiven             AVNS_                         {_URL}{{16,40}}
+exoscale          EXO                           {_H}{{24}}(?!\w)
+vercel-blob       vercel_blob_rw_               [A-Za-z0-9_]{{30,80}}
+deno-token        ddp_|ddo_|ddw_                {_AN}{{30,50}}
+zuplo             zpka_                         [A-Za-z0-9_]{{30,80}}
+xata              xau_                          {_AN}{{30,80}}
+ory-token         ory_pat_|ory_at_|ory_rt_|ory_st_|ory_apikey_  [A-Za-z0-9_.-]{{20,200}}
+mercado-pago      APP_USR-                      [0-9]{{10,20}}-[0-9]{{4,8}}-[a-f0-9_]{{30,50}}-[0-9]{{5,12}}
+braintree         access_token\$                (?:production|sandbox)\$[a-z0-9]{{16}}\${_H}{{32}}
+xendit            xnd_production_|xnd_development_  {_AN}{{30,90}}
+midtrans          Mid-server-|SB-Mid-server-    {_URL}{{20,40}}
+omise             skey_                         [A-Za-z0-9_]{{18,40}}
+zoho              1000\.                        {_H}{{32}}\.{_H}{{32}}
+anyscale          esecret_                      {_AN}{{20,60}}
+llama-cloud       llx-                          {_AN}{{40,60}}
+coze-key          pat_                          (?=\w*[0-9])(?=\w*[A-Z]){_AN}{{60,70}}(?!\w)
+dify-key          app-|dataset-                 (?=\w*[0-9])(?=\w*[A-Z])(?=\w*[a-z]){_AN}{{24}}(?![\w-])
+fastgpt           fastgpt-                      {_AN}{{40,80}}
+baidu-key         bce-v3/                       ALTAK-{_AN}{{18,26}}/{_H}{{40}}
+aliyun-sts        STS\.                         (?=\w*[0-9]){_AN}{{20,40}}
+brave-key         BSA                           (?=\w*[0-9]){_URL}{{27,29}}(?![\w-])
+browserbase       bb_live_|bb_test_             {_URL}{{24,50}}
+inngest           signkey-                      (?:prod|test|branch)-{_H}{{32,64}}
+onesignal         os_v2_app_|os_v2_org_         [a-z0-9]{{60,110}}
+helic-key         sk-helicone-|pk-helicone-     [a-z0-9-]{{20,60}}
+youtrack          perm:|perm-                   [A-Za-z0-9+/=]{{6,80}}[.=][A-Za-z0-9+/=]{{2,60}}\.[A-Za-z0-9]{{20,60}}
+salesforce        00D                           {_AN}{{12,15}}![A-Za-z0-9_.]{{60,130}}
+infisical         st\.                          {_H}{{24}}\.{_H}{{32}}\.{_H}{{32}}
+telnyx            KEY0                          (?=\w*[0-9])[A-Za-z0-9]{{30,40}}_[A-Za-z0-9]{{20,30}}
+statsig           secret-                       (?=\w*[0-9])(?=\w*[A-Z])(?=\w*[a-z]){_AN}{{40,50}}(?![\w-])
+tigris            tsec_                         [A-Za-z0-9+/_]{{40,80}}
 """.strip()  # noqa: E501
 
 _BEFORE = (
@@ -197,6 +239,8 @@ _BEFORE = (
         lazy_pattern(rf"{_H}{{32}}(?!\w)"),
     ),
     ("google-refresh", lazy_pattern(r"(?<![A-Za-z0-9/:])1//$"), lazy_pattern(rf"0{_URL}{{30,120}}")),
+    ("facebook", lazy_pattern(r"(?<![0-9])[0-9]{15,16}(?:\||%7[Cc])$"), lazy_pattern(r"[A-Za-z0-9_-]{27,40}(?![\w-])")),
+    ("ghost-key", lazy_pattern(r"(?<!\w)[a-f0-9]{24}:$"), lazy_pattern(rf"{_H}{{64}}(?!\w)")),
     ("astra-token", lazy_pattern(r"AstraCS:[A-Za-z0-9]{10,40}:$"), lazy_pattern(rf"{_H}{{40,80}}")),
 )
 
@@ -249,8 +293,10 @@ _WHOLE = (
         lazy_pattern(r"(?<!\w)[A-Za-z0-9]{52,76}(?:JQQJ99|AzSe|\+AMC|\+ASt|\+ARm|ACDb|APIM)[A-Za-z0-9=]{0,40}"),
     ),
     ("heroku-key", lazy_pattern(r"(?<!\w)HRKU-[0-9a-f-]{36}")),
+    ("newrelic-key", lazy_pattern(r"(?<!\w)[a-f0-9]{36}NRAL(?!\w)")),
+    ("maxmind-key", lazy_pattern(r"(?<!\w)[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk(?!\w)")),
 )
-_WHOLE_MARKS = ("-us", ".", "Q~", "AZDO", "JQQJ99", "AzSe", "+A", "ACDb", "APIM")
+_WHOLE_MARKS = ("NRAL", "_mmk", "-us", ".", "Q~", "AZDO", "JQQJ99", "AzSe", "+A", "ACDb", "APIM")
 _COMPLETE = lazy_pattern(
     # Lengths that the vendors give to tokens whose shape above is wider.
     r"""(?x)
@@ -276,15 +322,56 @@ def tokens(text: str, start: int, end: int) -> Iterator[tuple[int, int, str]]:
                 continue
             yield match.start(), match.end(), shape.kind
             break
-    if text[start - 1 : start] in (":", "/", "A"):
+    if start and text[start - 1] in ":/A|Cc":
         for kind, before, shape in _BEFORE:
             head, tail = before.search(text, max(0, start - 80), start), shape.match(text, start)
             if head is not None and tail is not None:
                 yield head.start(), tail.end(), kind
+    if "_" in run or "-" in run:
+        first = start + len(run) - len(run.lstrip("-._~+/"))
+        said = _by_prefix(text, first, end)
+        if said is not None:
+            yield *said, "token"
     if any(mark in run for mark in _WHOLE_MARKS):
         for kind, shape in _WHOLE:
             for match in shape.finditer(text, start, min(len(text), end + 60)):
                 yield match.start(), match.end(), kind
+
+
+_SAYS_SECRET = lazy_pattern(
+    # A vendor that no rule knows: a word of the prefix says what follows, and that is drawn at random.
+    r"""(?x) (?<![\w.-]) (?:[A-Za-z][A-Za-z0-9]{0,11}[_-]){0,3}?
+      (?:(?P<sure>sk|secret|token|tok|pat|apikey|priv|oat|srvtok|pk_priv) | key|live|prod|api|auth|admin|sec|svc) [_-]
+      (?:[A-Za-z][a-z0-9]{0,7}[_-]){0,2} (?P<s>[A-Za-z0-9]{20,200}) (?![\w-])
+    """
+)
+
+
+_LONG = lazy_pattern(r"(?<![\w.-])[a-z][a-z0-9]{1,11}_(?P<s>[A-Za-z0-9][A-Za-z0-9_-]{35,200})(?![\w-])")
+
+
+def _drawn(value: str) -> bool:
+    """Both cases and digits, well mixed, over a length that no name has."""
+    bare = value.replace("-", "").replace("_", "")
+    return (
+        len(bare) >= 34 and random_like(bare, 34) and bare != bare.lower() and bare != bare.upper() and is_mixed(bare)
+    )
+
+
+def _by_prefix(text: str, start: int, end: int) -> tuple[int, int] | None:
+    match = _SAYS_SECRET.match(text, start, min(len(text), end + 1))
+    if match is None:
+        match = _LONG.match(text, start, min(len(text), end + 1))
+        return match.span() if match is not None and _drawn(match["s"]) else None
+    value = match["s"]
+    mixed = value != value.lower() and value != value.upper() and sum(map(str.isdigit, value)) >= 2
+    if (
+        (mixed or match["sure"])
+        and random_like(value, 20)
+        and (mixed or not is_hex(value) or len(value) not in (40, 64))
+    ):
+        return match.start(), match.end()
+    return None
 
 
 def complete(token: str) -> bool:

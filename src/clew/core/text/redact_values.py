@@ -27,7 +27,7 @@ _HARMLESS = lazy_pattern(
     | [a-z][a-z0-9+.-]{1,20}://[^:@]*                 # an address without a password
     | aws4-hmac.* | arn:aws.* | op://.* | vault:.* | enc\[.* | !vault.* | alias/.* | projects/.*
     | .+\.(?:key|pem|crt|json|ya?ml|txt|py|go|js|ts|md|html?|toml|ini|cfg|env|rs|java|rb|sh|log|lock|csv|png|svg|zip)
-    | v?[0-9]+(?:\.[0-9]+){1,3}(?:[-+.][\w.+-]*)?     # a version, a number, an IP address
+    | v?[0-9]+(?:\.[0-9]+){1,3}(?:[-+.][\w.+-]{0,60})? # a version, a number, an IP address
     | (?:h1|sha(?:1|256|384|512)|md5)[:-][A-Za-z0-9+/=_-]+   # a digest
     | [0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T_ ].*)? | [0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?.*
     | [0-9]+\s?(?:ms|s|m|h|d|days?|hours?|minutes?|seconds?|kb|mb|gb|%|bytes|chars|characters)
@@ -108,6 +108,12 @@ def random_like(value: str, least: int = 16) -> bool:
     return mean < 3.3 or (mean < 4.5 and vowels < 0.3) or (mean < 9 and vowels < 0.24 and digits >= 2)
 
 
+def is_mixed(value: str) -> bool:
+    """Whether letters of one case stand together no longer than chance makes them, three on average at most."""
+    pieces = _PIECE.findall(value)
+    return sum(map(len, pieces)) < 3 * len(pieces) and sum(map(str.isdigit, value)) >= 3
+
+
 def weak(value: str, least: int = 5) -> bool:
     """Whether a value may be a password that people type: letters with digits or signs, or many digits."""
     if len(value) < least or len(value) > 400 or harmless(value) or any(sign in value for sign in '(){}[]<>"`\\'):
@@ -143,3 +149,10 @@ def identifier(value: str) -> bool:
         return False
     pieces = re.findall(r"[A-Za-z]+|[0-9]+", value)
     return sum(piece.isdigit() for piece in pieces) <= 1 and not random_like(value, 12)
+
+
+def word_and_number(value: str) -> bool:
+    """`Tulip_48`, `x-aB3c`: a name by its form, a password after a cue."""
+    if value != value.lower() and re.search(r"[a-z][0-9]+[A-Za-z]|[A-Z][0-9]+[a-z]", value) and len(value) <= 20:
+        return True
+    return re.fullmatch(r"[A-Za-z]{3,12}[_.#@!-][0-9]{2,6}", value) is not None

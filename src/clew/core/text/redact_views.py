@@ -14,12 +14,16 @@ from clew.core.text.redact_tokens import complete, may_begin, tokens
 from clew.core.text.redact_values import harmless, identifier, is_hex, is_uuid, random_like
 
 _ANSI = lazy_pattern(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)|[()][A-Z0-9])")
+_UNSEEN = lazy_pattern(
+    "[\u00ad\u200b-\u200d\u2060\ufeff]+|\x1b(?:\\[[0-9;?]*[A-Za-z]|\\][^\x07\x1b]{0,200}(?:\x07|\x1b\\\\)|[()][A-Z0-9])"
+)
+_WIDE = {ord(wide): ord(wide) - 0xFEE0 for wide in map(chr, range(0xFF10, 0xFF5B)) if wide.isalnum()}
 _TOKEN_SIGNS = string.ascii_letters + string.digits + "+/=_.%~-"
 _RIGHT = lazy_pattern(r"(?![-=_.~%/+]{2})[A-Za-z0-9+/_.%~-]+(?:={1,2}(?![A-Za-z0-9]))?")
 _NEWLINE = lazy_pattern(r"\r?\n[ \t]{0,20}([+\-|>│#][ \t]{0,4})?")
 _SIGNS = lazy_pattern(r"\\\r?\n[ \t]{0,20}|([\"'])[ \t]{0,8}[+.&]?[ \t]{0,8}\\?\r?\n?[ \t]{0,40}[+.&]?[ \t]{0,8}\1")
 _CHECK = lazy_pattern(r"=[A-F0-9]{8}(?!\w)")
-_SHORT = ("AKIA", "ASIA", "LTAI")
+_SHORT = ("AKIA", "ASIA", "LTAI", "glpat-", "ghp_", "xoxb-")
 _LINE_END = lazy_pattern(r"[ \t]{0,200}[│|]?[ \t]{0,20}(?:\r?\n|\r?\Z)")
 _RUN_SIGNS = string.ascii_letters + string.digits + "_.~-"
 
@@ -50,7 +54,11 @@ class View:
 
 
 def without_colours(text: str) -> View:
-    """The text without the codes of a terminal."""
+    """The text without the codes of a terminal and without signs of no width; wide letters as narrow ones."""
+    if not text.isascii():
+        if max(text) >= "\uff10":
+            text = text.translate(_WIDE)
+        return _cut(text, 0, [match.span() for match in _UNSEEN.finditer(text)]) if _UNSEEN.search(text) else View(text)
     return _cut(text, 0, [match.span() for match in _ANSI.finditer(text)]) if "\x1b" in text else View(text)
 
 
@@ -87,7 +95,7 @@ def _at_line_ends(text: str, runs: Iterable[tuple[int, int]]) -> Iterator[tuple[
         end = _end(text, end)
         left = left_of(text, end)
         value = left.rpartition("=")[2] or left.rstrip("=").rpartition("=")[2]
-        if len(value) < (8 if value[:4] in _SHORT else 12) or not (random_like(value, 12) or _prefixed(value)):
+        if len(value) < (8 if value.startswith(_SHORT) else 12) or not (random_like(value, 12) or _prefixed(value)):
             continue
         right = _next_piece(text, value, end)
         if right is not None:
@@ -213,9 +221,7 @@ def _joints(text: str) -> Iterator[re.Match[str]]:
         "'\n",
         "' +",
         "'+",
-        "'\n",
         '" +',
-        "' +",
         '"+',
         '" "',
         '" .',
