@@ -34,14 +34,16 @@ YES = lazy_pattern(
 )
 """How an answer begins that agrees."""
 PROPOSES = lazy_pattern(
-    r"\b(?:i'?d|i would|should|could|shall|let'?s|propose|suggest\w*|recommend\w*|option|better|plan:|instead|switch|"
-    r"use|using|key(?:ed)? (?:on|by)|going with|will)\b|[?？]|建议|改(?:为|成|用)|采用|换成|要不要|方案|可以|倾向|不如|用",
+    r"\b(?:i'?d|i would|should|could|shall|let'?s|propose|suggest\w*|recommend\w*|option|better|plan:|"
+    r"instead|switch|use|using|key(?:ed)? (?:on|by)|going with|will)\b"
+    r"|[?？]|建议|改(?:为|成|用)|采用|换成|要不要|方案|可以|倾向|不如|用",
     re.IGNORECASE,
 )
 """A reply that somebody can agree to."""
 TENTATIVE = lazy_pattern(
     r"\b(?:ideas?|maybe|perhaps|what (?:about|if)|how about|could(?:n't)? (?:we|you|it)|my money|"
-    r"i (?:think|suspect|guess)|i wonder|probably)\b|^(?:next |then |first )?(?:just )?try\b|试试|也许|可能是|会不会|要不(?!要)|我猜|我觉得|怀疑",
+    r"i (?:think|suspect|guess)|i wonder|probably)\b|^(?:next |then |first )?(?:just )?try\b"
+    r"|试试|也许|可能是|会不会|要不(?!要)|我猜|我觉得|怀疑",
     re.IGNORECASE,
 )
 """A thought, not a decision."""

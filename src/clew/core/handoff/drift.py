@@ -26,7 +26,9 @@ ASK: Final = (
 """The one line that a model is asked with in the first run of a new window, in English and Chinese."""
 _SAME: Final = 0.5
 """Share of the words of a step that a statement must have in common with it to be about it."""
-_LEAST_WORDS: Final = 3
+_MOSTLY: Final = 0.67
+"""Share of the words of a statement that a step must have, where the step says more than the statement."""
+_LEAST_WORDS: Final = 4
 """A statement with fewer content words is about nothing in particular."""
 _DONE = lazy_pattern(
     r"\b(?:done|finished|completed?|already|is in|works now|passes)\b|已(?:经)?(?:完成|做完|好了)|做完|搞定",
@@ -38,7 +40,8 @@ _WILL = lazy_pattern(
     re.IGNORECASE,
 )
 _NOT = lazy_pattern(
-    r"\b(?:not|never|no|without|don'?t|won'?t|instead|skip|drop|unlike|rejected|ruled out|failed)\b|不|别|无需|放弃|弃用|跳过|排除|行不通",
+    r"\b(?:not|never|no|without|don'?t|won'?t|instead|skip|drop|unlike|rejected|ruled out|failed)\b"
+    r"|不|别|无需|放弃|弃用|跳过|排除|行不通",
     re.IGNORECASE,
 )
 
@@ -75,7 +78,7 @@ def drift(restatement: str, plan: Plan | None, ledger: Ledger | None) -> Drift:
     known = elements(ledger) if ledger is not None else Elements()
     said = [one for item in items(restatement) for one in sentences(item)]
     bags = {one: _bag(one) for one in said}
-    about = {step: [one for one in said if _covered(step.text, bags[one]) >= _SAME] for step in plan.steps}
+    about = {step: [one for one in said if _is_about(bags[one], _bag(step.text))] for step in plan.steps}
     contradicted = [*_steps(plan.steps, about), *_values(said, plan, known), *_failures(said, known.tried, bags)]
     missing = tuple(step for step in plan.steps if step.open and not about[step])
     material = [*(step.text for step in plan.steps), *plan.remarks, *_everything(known)]
@@ -123,7 +126,7 @@ def _values(said: Sequence[str], plan: Plan, known: Elements) -> Iterable[Contra
         for line in handed:
             other = any(name in values and values[name] != value for name, value in line.named)
             counted = any(
-                unit == their and number != value and unit and near & before
+                unit == their and number != value and near & before
                 for number, unit, near in own.nearby
                 for value, their, before in line.nearby
             )
@@ -154,6 +157,11 @@ def _bag(text: str) -> Counter[str]:
 
 def _covered(text: str, bag: Counter[str]) -> float:
     return _share(_bag(text), bag)
+
+
+def _is_about(said: Counter[str], step: Counter[str]) -> bool:
+    """Whether a statement has most words of a step, or says hardly anything but some of them."""
+    return _share(step, said) >= _SAME or (len(said) > 1 and _share(said, step) >= _MOSTLY)
 
 
 def _share(part: Counter[str], whole: Counter[str]) -> float:

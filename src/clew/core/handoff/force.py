@@ -119,7 +119,7 @@ def _unit(word: str) -> str:
     for length in (2, 1):
         if unit[:length] in _UNITS and "\u4e00" <= unit[0] <= "\u9fff":
             return _UNITS[unit[:length]]
-    return _UNITS.get(unit, unit)
+    return "" if len(unit) > 1 and is_function_word(unit) else _UNITS.get(unit, unit)
 
 
 def replaces(newer: Statement, older: Statement) -> bool:
