@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from clew.adapters.git import Git, NoRepository
+    from clew.adapters.memory_repository import MemoryRepository
     from clew.adapters.models.catalogue import Catalogue
     from clew.adapters.workspace import Workspace
     from clew.core.context.mode import Mode
@@ -177,7 +178,7 @@ class App:
             documents=Documents(root, redact=self.redactor),
             index_path=self.home.cache / "index" / "memory.db",
             audit=self.audit,
-            git=MemoryGit(root, self.environ),
+            git=MemoryGit(root, self.environ, finish=_finish_sync),
             workspace=self.workspace.id,
             clock=lambda: datetime.now().astimezone(),
             branch=self._branch(),
@@ -273,3 +274,10 @@ class App:
             except (OSError, ValueError, AttributeError):
                 continue
         return "t-" + hashlib.blake2b("\0".join(parts).encode(), digest_size=5).hexdigest()
+
+
+def _finish_sync(repository: MemoryRepository) -> None:
+    """End a sync of the memory that was killed."""
+    from clew.services.sync_recovery import finish  # heavy, and hardly ever needed
+
+    finish(repository)

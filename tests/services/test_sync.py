@@ -17,7 +17,7 @@ from tests.memory_machines import Machine, machine, pair, remote_of
 from clew.app import App
 from clew.errors import ClewError, ConfigError, Conflict, NotFound, Refused, StoreBusy, UsageError
 from clew.services.memory import NoteWish
-from clew.services.sync import begin, resolve, synchronise
+from clew.services.sync import Skipped, begin, resolve, synchronise
 
 pytestmark = [pytest.mark.requirement("W-17"), pytest.mark.usefixtures("home")]
 
@@ -436,7 +436,9 @@ def test_a_link_of_the_remote_is_kept_in_history_and_never_written_out(tmp_path:
     two.run("commit", "-q", "-m", "A link")
     two.sync()
     done = one.sync()
-    assert done.skipped == ["user/link.md"] and not os.path.lexists(one.root / "user" / "link.md")
+    assert done.skipped == [Skipped("user/link.md", "it is a link")] and not os.path.lexists(
+        one.root / "user" / "link.md"
+    )
     one.write(NOTE, "1\n")
     one.sync()
     two.sync()
@@ -459,7 +461,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from clew.adapters.memory_git import MemoryGit
-from clew.services import sync
+from clew.services import sync, sync_folder
 calls = 0
 def stopping(name, original):
     def call(*arguments, **more):
@@ -471,7 +473,7 @@ def stopping(name, original):
     return call
 from clew.adapters.memory_repository import MemoryRepository
 MemoryRepository.run = stopping("run", MemoryRepository.run)
-sync.put = stopping("put", sync.put)
+sync_folder.put = stopping("put", sync_folder.put)
 sync.synchronise(MemoryGit(Path(sys.argv[1]), os.environ))
 print("done")
 """

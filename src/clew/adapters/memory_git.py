@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast
 
-from clew.adapters.memory_repository import PRIVATE, MemoryRepository
+from clew.adapters.memory_repository import MERGING, PRIVATE, MemoryRepository
 from clew.core.text.printable import printable
 from clew.errors import ClewError, StoreBusy
 
@@ -56,12 +56,21 @@ class MemoryGit:
     Paths are relative to the root, with `/`. Messages are redacted by the caller; they are kept for ever.
     """
 
-    def __init__(self, root: Path, environ: Mapping[str, str], *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        root: Path,
+        environ: Mapping[str, str],
+        *,
+        clock: Callable[[], float] = time.time,
+        finish: Callable[[MemoryRepository], None] | None = None,
+    ) -> None:
+        """`finish` ends a sync that was killed; without it, writes wait until the next sync."""
         self.root = root
         self.notices: list[str] = []
         """What the user should know, each once."""
         self._environ = environ
         self._clock = clock
+        self._finish = finish
         self._repository: MemoryRepository | None = None
 
     @property
@@ -132,6 +141,10 @@ class MemoryGit:
             raise StoreBusy(
                 f"a {under_way} is under way in the memory root", hint=f"finish it: `git -C {self.root} status`"
             )
+        if os.path.lexists(repository.folder / PRIVATE / MERGING):
+            if self._finish is None:
+                raise StoreBusy("a sync of the memory was cut short", hint="`clew sync` ends it; nothing is lost")
+            self._finish(repository)
         for tries in range(_TRIES):
             head = repository.head()
             changes = repository.changes(head, paths)

@@ -18,6 +18,14 @@ from clew.errors import ClewError, ConfigError, NotFound, Refused, StoreBusy, St
 
 REMOTE: Final = "origin"
 _SECONDS: Final = 120.0
+_NAMES: Final = (
+    "fullPathname", "hasDot", "hasDotdot", "hasDotgit", "gitmodulesBlob", "gitmodulesLarge", "gitmodulesMissing",
+    "gitmodulesName", "gitmodulesParse", "gitmodulesPath", "gitmodulesSymlink", "gitmodulesUpdate", "gitmodulesUrl",
+    "gitattributesBlob", "gitattributesLarge", "gitattributesLineLength", "gitattributesMissing",
+    "gitattributesSymlink", "gitignoreSymlink", "mailmapSymlink",
+)  # fmt: skip
+"""What git finds wrong with names and with files that steer it: none of these is written to the folder, so that one
+of them need not keep all the rest away."""
 _SETTINGS: Final = (
     "core.hooksPath=/dev/null",
     "core.fsmonitor=",
@@ -26,6 +34,7 @@ _SETTINGS: Final = (
     "submodule.recurse=false",
     "fetch.recurseSubmodules=false",
     "fetch.fsckObjects=true",
+    *(f"fetch.fsck.{name}=ignore" for name in _NAMES),
     "fetch.prune=false",
     "push.gpgSign=false",
     "push.followTags=false",

@@ -16,23 +16,30 @@ import stat
 import subprocess
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from clew.adapters.git_process import GitCommand, clean_environ, find_program
+from clew.core.memory.entering import LONG, MOST_BYTES, REGULAR, STRANGE, clashes, why_left_out
 from clew.core.text.printable import printable
 from clew.errors import NotFound, Refused, StoreBusy, StoreError
 
-MOST_BYTES: Final = 20_000_000
-"""Of a file that is committed."""
 PRIVATE: Final = "clew"
 """The folder within `.git` for the lock, the index and the list of what is still to be committed."""
+MERGING: Final = "merging"
+"""A file in that folder: a sync is writing to the memory, or was killed while it did."""
 UNSEEN: Final = (".lock", ".clew-write.tmp", "*.tmp", "*~", ".*.swp", ".DS_Store")
 """Names, as gitignore has them, that are never committed: locks, and what is being written."""
+_LEFT_OUT: Final = "left-out"
+_BEHIND: Final = "behind"
+"""HEAD is moving, and the index that people use does not follow yet."""
+_ATTRIBUTES: Final = (
+    "# Notes are the bytes that they are, whatever a .gitattributes says that came from elsewhere.\n"
+    "* -text -filter -ident !eol !working-tree-encoding !merge !diff\n"
+)
 _FEW: Final = 50
 """Files that are named, or handed to git, one by one."""
-_REGULAR: Final = ("100644", "100755")
 _SETTINGS: Final = (
     "i18n.commitEncoding=UTF-8",
     "core.excludesFile=/dev/null",
@@ -57,11 +64,13 @@ class Leaf:
     mode: str
     """`100644` or `100755` for a file; others (links, repositories) are kept in the tree and never written out."""
     id: str
+    size: int = field(default=0, compare=False)
+    """Bytes, where they were asked for."""
 
     @property
     def regular(self) -> bool:
         """Whether it is a file with bytes."""
-        return self.mode in _REGULAR
+        return self.mode in REGULAR
 
 
 class MemoryRepository:
@@ -146,6 +155,7 @@ class MemoryRepository:
             # Only who holds the lock uses this index: a lock of it was left by a git that was killed.
             with contextlib.suppress(OSError):
                 os.unlink(folder / "index.lock")
+            self._catch_up()
             yield
         finally:
             os.close(descriptor)
@@ -172,21 +182,26 @@ class MemoryRepository:
         """The commit that two lines of history come from; empty where they have none in common."""
         return self.line("merge-base", ours, theirs)
 
-    def tree(self, commit: str, paths: Sequence[str] = ()) -> dict[str, Leaf]:
-        """Files of a commit by path: all, or those at some paths. Empty for an empty name.
+    def tree(self, commit: str, paths: Sequence[str] = (), unsafe: list[str] | None = None) -> dict[str, Leaf]:
+        """Files of a commit by path, with their sizes: all, or those at some paths. Empty for an empty name.
 
-        Raises Refused for paths that no folder may hold.
+        Paths that no folder may hold are left out and put on the list `unsafe`; without one, Refused is raised.
         """
         if not commit:
             return {}
         found: dict[str, Leaf] = {}
-        for row in self.run("ls-tree", "-r", "-z", "--full-tree", commit, "--", *paths).split(b"\0"):
+        for row in self.run("ls-tree", "-r", "-l", "-z", "--full-tree", commit, "--", *paths).split(b"\0"):
             if row:
                 head, _, name = row.partition(b"\t")
-                mode, _, ident = head.decode("ascii").split()
-                found[os.fsdecode(name)] = Leaf(mode, ident)
-        if bad := next((path for path in found if not is_safe(path)), None):
-            raise Refused(f"a commit holds a file named `{printable(bad, 80)}`", hint="no folder may hold that name")
+                mode, _, ident, size = head.decode("ascii").split()
+                found[os.fsdecode(name)] = Leaf(mode, ident, int(size) if size.isdigit() else 0)
+        bad = [path for path in found if not is_safe(path)]
+        if bad and unsafe is None:
+            raise Refused(f"a commit holds a file named `{printable(bad[0], 80)}`", hint="no folder may hold that name")
+        for path in bad:
+            del found[path]
+        if unsafe is not None:
+            unsafe += bad
         return found
 
     def read(self, leaf: Leaf) -> bytes:
@@ -232,26 +247,30 @@ class MemoryRepository:
         """Keep bytes. Their id."""
         return os.fsdecode(self.run("hash-object", "-w", "--no-filters", "--stdin", given=content)).strip()
 
-    def changes(self, commit: str, paths: Iterable[str] | None = None) -> dict[str, Leaf | None]:
+    def changes(
+        self, commit: str, paths: Iterable[str] | None = None, *, own: dict[str, str] | None = None
+    ) -> dict[str, Leaf | None]:
         """What differs from a commit in the folder, with the bytes kept already; None for what is gone.
 
-        Without `paths` everything is looked at.
+        Without `paths` all that belongs to memory is looked at; `own` gets the notes whose names keep them out, each
+        with the reason.
         """
         named = None if paths is None else [path for path in dict.fromkeys(paths) if is_safe(path)]
         # A longer list would be more than a command line takes.
         tree = self.tree(commit, named if named and len(named) <= _FEW else ())
+        looked = self._belonging(tree, self.untracked(commit), {} if own is None else own) if named is None else named
         found: dict[str, Leaf | None] = {}
         ids: dict[str, str] = {}
         new: dict[str, bytes] = {}
         size = 0
-        for path in dict.fromkeys((*tree, *self.untracked(commit))) if named is None else named:
+        for path in looked:
             leaf = tree.get(path)
             if leaf and not leaf.regular:
                 continue
             content = self.on_disk(path)
             if content is None:
                 # Only what is really gone: not what is a link now, cannot be read or has become too long.
-                if leaf and not os.path.lexists(self.root / path):
+                if leaf and leaf.size <= MOST_BYTES and not os.path.lexists(self.root / path):
                     found[path] = None
             elif leaf is None or self.id_of(content, leaf.id) != leaf.id:
                 new[path] = content
@@ -261,6 +280,89 @@ class MemoryRepository:
                     new, size = {}, 0
         ids |= self._store_all(new)
         return found | {path: Leaf(tree[path].mode if path in tree else "100644", ids[path]) for path in ids}
+
+    def _belonging(self, tree: Mapping[str, Leaf], untracked: Iterable[str], own: dict[str, str]) -> list[str]:
+        """Paths that are compared with the folder: not those that stay out of it on this machine, or out of memory."""
+        reasons = {path: why_left_out(path) for path in dict.fromkeys((*tree, *untracked))}
+        for path, reason in reasons.items():
+            note = path.endswith(".md") and path.startswith(("user/", "workspaces/"))
+            if note and reason in (STRANGE, LONG) and self.on_disk(path) is not None:
+                own[path] = reason
+        out = self.out_by_clash([path for path, reason in reasons.items() if not reason])
+        return [path for path, reason in reasons.items() if not reason and path not in out]
+
+    # ------------------------------------------------------------------ what stays out
+
+    def out_by_clash(self, paths: Sequence[str]) -> dict[str, str]:
+        """Paths that are not in the folder because it holds another of nearly their name, each with that one."""
+        if not clashes(paths):
+            return {}
+        listed = self.left_out()
+        there = self.exactly_there(paths)
+        met = clashes(paths, there)
+        return {
+            path: met.get(path, "")
+            for path in paths
+            if path not in there and (path in listed if listed is not None else path in met)
+        }
+
+    def exactly_there(self, paths: Iterable[str]) -> set[str]:
+        """Those of the paths that the folder holds in this very spelling."""
+        names: dict[str, set[str]] = {}
+
+        def lists(folder: str, name: str) -> bool:
+            if folder not in names:
+                try:
+                    names[folder] = set(os.listdir(self.root / folder))
+                except (OSError, ValueError):
+                    names[folder] = set()
+            return name in names[folder]
+
+        found: set[str] = set()
+        for path in paths:
+            parts = path.split("/")
+            if all(lists("/".join(parts[:at]), part) for at, part in enumerate(parts)):
+                found.add(path)
+        return found
+
+    def left_out(self) -> set[str] | None:
+        """Paths that the last sync kept out of the folder for their spelling; None where that is not known."""
+        try:
+            content = (self.folder / PRIVATE / _LEFT_OUT).read_bytes()
+        except OSError:
+            return None
+        return {os.fsdecode(path) for path in content.split(b"\0") if path}
+
+    def leave_out(self, paths: Iterable[str]) -> None:
+        """Note which paths are kept out of the folder for their spelling. Raises StoreError."""
+        place = self.folder / PRIVATE / _LEFT_OUT
+        beside = place.with_name(f"{_LEFT_OUT}.new")
+        try:
+            beside.write_bytes(b"\0".join(os.fsencode(path) for path in sorted(paths)))
+            os.replace(beside, place)
+        except OSError as error:
+            raise StoreError(f"{place} cannot be written: {error.strerror}", hint="check its rights") from error
+
+    def hide(self, paths: Iterable[str]) -> None:
+        """Let the index that people use not miss files that are kept out of the folder. Where it is locked, it does."""
+        given = b"".join(os.fsencode(path) + b"\0" for path in paths)
+        if given:
+            with contextlib.suppress(StoreError, StoreBusy):
+                self.run(
+                    "update-index", "-z", "--skip-worktree", "--stdin",
+                    given=given, environ={"GIT_INDEX_FILE": str(self.folder / "index")},
+                )  # fmt: skip
+
+    def disregard_attributes(self) -> None:
+        """Let no `.gitattributes` of the remote count here, where the user has no attributes of their own."""
+        place = self.folder / "info" / "attributes"
+        with contextlib.suppress(OSError):
+            place.parent.mkdir(exist_ok=True)
+            descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            with os.fdopen(descriptor, "w", encoding="ascii") as file:
+                file.write(_ATTRIBUTES)
+
+    # ------------------------------------------------------------------ commits
 
     def _store_all(self, contents: Mapping[str, bytes]) -> dict[str, str]:
         """Keep the bytes of files. Many at once are read by git itself, where they still are what was read here."""
@@ -293,6 +395,9 @@ class MemoryRepository:
     def move_head(self, new: str, old: str, message: str, changes: Mapping[str, Leaf | None]) -> None:
         """Let HEAD's branch point to a commit, if it still points to `old`. Raises StoreBusy where it does not."""
         nothing = "0" * len(new)
+        behind = self.folder / PRIVATE / _BEHIND
+        with contextlib.suppress(OSError):
+            behind.touch(0o600)
         try:
             self.run("update-ref", "-m", printable(f"clew: {message}", 120), "HEAD", new, old or nothing)
         except StoreBusy:
@@ -301,9 +406,31 @@ class MemoryRepository:
             if self.head() != old:
                 raise StoreBusy("another git has committed meanwhile", hint="try again") from error
             raise
-        self._follow(changes, new)
+        self.follow(changes, new)
+        behind.unlink(missing_ok=True)
 
-    def _follow(self, changes: Mapping[str, Leaf | None], commit: str) -> None:
+    def _catch_up(self) -> None:
+        """Where one was killed between a commit and the index that people use, bring that along now."""
+        behind = self.folder / PRIVATE / _BEHIND
+        if not behind.exists():
+            return
+        with contextlib.suppress(StoreError, Refused, OSError):
+            head = self.head()
+            theirs = {"GIT_INDEX_FILE": str(self.folder / "index")}
+            names = self.run("diff-index", "--cached", "--name-only", "-z", head, environ=theirs) if head else b""
+            tree = self.tree(head)
+            changes = {path: tree.get(path) for path in map(os.fsdecode, names.split(b"\0")) if path}
+            # What a person has staged meanwhile stays staged: there the folder differs.
+            self.follow({path: leaf for path, leaf in changes.items() if self._is_as(path, leaf)}, head)
+            behind.unlink(missing_ok=True)
+
+    def _is_as(self, path: str, leaf: Leaf | None) -> bool:
+        now = self.on_disk(path)
+        if leaf is None:
+            return not os.path.lexists(self.root / path)
+        return now is not None and self.id_of(now, leaf.id) == leaf.id
+
+    def follow(self, changes: Mapping[str, Leaf | None], commit: str) -> None:
         """Bring the index that people use along. Where it is locked, `git status` shows more than there is."""
         index = self.folder / "index"
         theirs = {"GIT_INDEX_FILE": str(index)}

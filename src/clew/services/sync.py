@@ -13,7 +13,7 @@ import os
 import random
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -23,22 +23,27 @@ from clew.adapters.memory_remote import REMOTE, MemoryRemote, check_url
 from clew.adapters.memory_repository import PRIVATE, UNSEEN, Leaf, MemoryRepository
 from clew.adapters.memory_rewrite import demand_pushed
 from clew.core.memory.document import bare_id, document_of
+from clew.core.memory.entering import why_left_out
 from clew.core.text.frontmatter import parse
 from clew.core.text.printable import printable
 from clew.errors import Conflict, NotFound, Refused, StoreBusy, StoreError, UsageError
+from clew.services.sync_folder import change_file, holding, in_the_way, left_out, write_file
 from clew.services.sync_merge import merge_trees
-from clew.stores.durable import locked, make_folder, put
+from clew.services.sync_recovery import Plan, carry_out, finish, forget, steps_of, take_back
+from clew.stores.durable import make_folder
 
 BY_HAND: Final = "Edited by hand"
 """Message of the commit of what was changed without Clew."""
 _IGNORED: Final = "# What is never committed: locks, and what is being written.\n" + "".join(
     f"{name}\n" for name in UNSEEN
 )
-_MEMORY_NAMES: Final = re.compile(r"user|workspaces|\.git(?:ignore|attributes)|README.*|LICENSE.*", re.IGNORECASE)
+_MEMORY_NAMES: Final = re.compile(
+    r"user|workspaces|\.git(?:ignore|attributes|modules)|README.*|LICENSE.*", re.IGNORECASE
+)
 """What stands at the top of a memory; a history of its own with anything else in it is no memory."""
+_UNSAFE: Final = "no folder may hold that name"
 _TRIES: Final = 6
 _LOCK_SECONDS: Final = 30.0
-_DOCUMENT_SECONDS: Final = 10.0
 
 Secrets = Callable[[str], Mapping[str, int]]
 """Kinds of the secrets in a text, with their numbers."""
@@ -59,6 +64,14 @@ class Copy:
     """The file with the other side's text."""
 
 
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A file that is not exchanged."""
+
+    path: str
+    reason: str
+
+
 @dataclass(slots=True)
 class Synced:
     """What a sync did."""
@@ -75,8 +88,8 @@ class Synced:
     """Paths that one side deleted and the other changed: they stay."""
     conflicts: list[Copy] = field(default_factory=list[Copy])
     """Conflicts that are open, those of earlier syncs as well."""
-    skipped: list[str] = field(default_factory=list[str])
-    """Links and repositories of the remote that are not written to this folder."""
+    skipped: list[Skipped] = field(default_factory=list[Skipped])
+    """What came from the remote and is not written to this folder, and notes here that are not committed."""
     commit: str = ""
     """HEAD now."""
 
@@ -106,9 +119,10 @@ def begin(git: MemoryGit, url: str = "", *, secrets: Secrets = no_secrets) -> bo
     if new:
         ignored = git.root / ".gitignore"
         if not ignored.exists():
-            _put(ignored, _IGNORED.encode(), None, ".gitignore", lambda _: _in_the_way(".gitignore"))
+            write_file(git.root, ".gitignore", _IGNORED.encode(), None, lambda _: in_the_way(".gitignore"))
+        repository.disregard_attributes()
         with repository.held(_LOCK_SECONDS):
-            _commit_all(git, repository, "Begin", secrets)
+            _commit_all(git, repository, "Begin", secrets, also=(".gitignore",))
     return new
 
 
@@ -156,9 +170,12 @@ def synchronise(
     demand_pushed(repository)
     remote = MemoryRemote(repository)
     done = Synced()
+    repository.disregard_attributes()
     # First of all what is here: should the remote not answer, it is in the history all the same.
     with repository.held(_LOCK_SECONDS):
-        done.commit, done.by_hand = _commit_all(git, repository, BY_HAND, secrets)
+        own: dict[str, str] = {}
+        done.commit, done.by_hand = _commit_all(git, repository, BY_HAND, secrets, own=own)
+        done.skipped = [Skipped(path, reason) for path, reason in own.items()]
     for tries in range(_TRIES):
         if tries:
             wait(random.uniform(0.5, 1.0) * 0.2 * 2**tries)
@@ -171,16 +188,30 @@ def synchronise(
             break
     else:
         raise StoreBusy("others push to the remote all the time", hint="everything is kept here; try again")
+    reasons = left_out(repository, repository.tree(done.commit))
+    absent = reasons.keys() - repository.exactly_there(reasons)
+    repository.hide(absent)
+    if repository.left_out() is None:
+        repository.leave_out(path for path in absent if not why_left_out(path))
     with contextlib.suppress(StoreError):
         repository.run("-c", "gc.auto=6700", "gc", "--auto", "--quiet")
     done.conflicts = conflicts(git.root)
     return done
 
 
-def _commit_all(git: MemoryGit, repository: MemoryRepository, message: str, secrets: Secrets) -> tuple[str, int]:
+def _commit_all(
+    git: MemoryGit,
+    repository: MemoryRepository,
+    message: str,
+    secrets: Secrets,
+    *,
+    also: Iterable[str] = (),
+    own: dict[str, str] | None = None,
+) -> tuple[str, int]:
     """Commit what Clew wrote, then what people changed. HEAD then, and the number of files of people."""
+    finish(repository)
     head = git.settle_within(repository)
-    changes = repository.changes(head)
+    changes = repository.changes(head, own=own) | repository.changes(head, also)
     if not changes:
         return head, 0
     if secrets is not no_secrets:
@@ -223,31 +254,77 @@ def _joined(
             return ours
         if ours and not base:
             _demand_memory(repository, theirs, join)
-        before, other = repository.tree(ours), repository.tree(theirs)
-        merge = merge_trees(repository, repository.tree(base), before, other, theirs)
-        if base == ours:
+        unsafe: list[str] = []
+        before, there = repository.tree(ours), repository.tree(theirs, unsafe=unsafe)
+        merge = merge_trees(repository, repository.tree(base, unsafe=[]), before, there, theirs)
+        after = {path: leaf for path, leaf in {**before, **merge.changes}.items() if leaf is not None}
+        if base == ours and after == there and not unsafe:
             made = theirs
         else:
             message = f"Merge what others wrote\n\nFrom {theirs}.\n"
-            made = repository.commit(merge.changes, message, [ours, theirs], base=ours)
+            parents = [ours, theirs] if ours else [theirs]
+            made = repository.commit(merge.changes, message, parents, base=ours)
         try:
-            # The folder first: should the process die in between, the next sync finds both sides to be alike.
-            _write_out(git.root, repository, merge.changes, before, done)
-            repository.move_head(made, ours, "merge", merge.changes)
+            # The folder first: `finish` ends what a process did that dies in between.
+            _enter(git.root, repository, Plan(ours, made, []), merge.changes, before, after, done)
         except (Conflict, StoreBusy):
             # Somebody wrote meanwhile. It is committed, then all is merged again.
             if tries == _TRIES - 1:
                 raise
             continue
+        done.skipped += [Skipped(path, _UNSAFE) for path in unsafe]
         done.fetched += _count(repository, ours, theirs)
         done.kept += merge.kept
         return made
     raise AssertionError
 
 
+def _enter(
+    root: Path,
+    repository: MemoryRepository,
+    plan: Plan,
+    changes: Mapping[str, Leaf | None],
+    before: Mapping[str, Leaf],
+    after: Mapping[str, Leaf],
+    done: Synced,
+) -> None:
+    """Bring the folder and HEAD to a merge, without what may not come in. Raises Conflict, StoreBusy, StoreError."""
+    reasons = left_out(repository, after)
+    outside = {path: leaf for path, leaf in before.items() if why_left_out(path, leaf.mode, leaf.size)}
+    parted = repository.left_out() or set()
+    wanted = {path: leaf for path, leaf in changes.items() if path not in reasons and (leaf or path not in outside)}
+    # What another name kept out comes in where that is gone; what is kept out here is not deleted here either.
+    wanted |= {path: after[path] for path in parted if path in after and path not in reasons}
+    absent = outside.keys() | (parted - repository.exactly_there(parted))
+    wanted = {path: leaf for path, leaf in wanted.items() if leaf or path not in absent}
+    known = {path: leaf for path, leaf in before.items() if path not in absent}
+    plan.steps.extend(steps_of(wanted, known))
+    clashing = {path for path in reasons if not why_left_out(path, after[path].mode, after[path].size)}
+    repository.leave_out(clashing | parted)
+    changed = carry_out(root, repository, plan)
+    try:
+        repository.move_head(plan.new, plan.old, "merge", changes)
+    except StoreError:
+        if repository.head() != plan.new:
+            take_back(root, repository, plan)
+        raise
+    forget(repository)
+    repository.leave_out(clashing)
+    done.changed += [path for path in changed if path not in done.changed]
+    for path, reason in reasons.items():
+        if changes.get(path) is not None and not _is_same(repository, path, after[path]):
+            done.skipped.append(Skipped(path, reason))
+    repository.hide(one.path for one in done.skipped if one.path in after)
+
+
+def _is_same(repository: MemoryRepository, path: str, leaf: Leaf) -> bool:
+    now = repository.on_disk(path) if leaf.regular else None
+    return now is not None and repository.id_of(now, leaf.id) == leaf.id
+
+
 def _demand_memory(repository: MemoryRepository, theirs: str, join: bool) -> None:
     """Raise Refused before two histories that know nothing of each other become one."""
-    foreign = sorted({path.split("/")[0] for path in repository.tree(theirs)})
+    foreign = sorted({path.split("/")[0] for path in repository.tree(theirs, unsafe=[])})
     if strange := next((name for name in foreign if not _MEMORY_NAMES.fullmatch(name)), None):
         raise Refused(
             f"the remote is no memory: it holds `{printable(strange, 60)}`",
@@ -262,78 +339,6 @@ def _demand_memory(repository: MemoryRepository, theirs: str, join: bool) -> Non
 def _count(repository: MemoryRepository, old: str, new: str) -> int:
     """Commits that `new` has and `old` has not."""
     return int(repository.line("rev-list", "--count", new, *([f"^{old}"] if old else []))) if new else 0
-
-
-# ---------------------------------------------------------------------- the folder
-
-
-def _write_out(
-    root: Path,
-    repository: MemoryRepository,
-    changes: Mapping[str, Leaf | None],
-    before: Mapping[str, Leaf],
-    done: Synced,
-) -> None:
-    """Bring the folder to what the merge says. Raises Conflict where a file is not as it was committed."""
-    # What goes may make room for a folder of its name.
-    for path, leaf in sorted(changes.items(), key=lambda item: item[1] is not None):
-        was = before.get(path)
-        if (leaf and not leaf.regular) or (was and not was.regular):
-            done.skipped.append(path)
-            continue
-        content = repository.read(leaf) if leaf else None
-        with locked(lock_folder(root, path), _DOCUMENT_SECONDS):
-            if _change_file(root, repository, path, was, content) and path not in done.changed:
-                done.changed.append(path)
-
-
-def _change_file(root: Path, repository: MemoryRepository, path: str, was: Leaf | None, content: bytes | None) -> bool:
-    """Whether a file had to be changed. Nothing is, where it is neither what was committed nor what is wanted."""
-    place = root / path
-    if content is not None and os.path.isdir(place) and not os.path.islink(place):
-        # Its files are gone; what remains, if anything, stands in the way.
-        with contextlib.suppress(OSError):
-            os.rmdir(place)
-    there, now = os.path.lexists(place), repository.on_disk(path)
-    if now == content and (there or content is None):
-        return False
-    if there if was is None else now is None or repository.id_of(now, was.id) != was.id:
-        raise _in_the_way(path)
-    if content is None:
-        try:
-            os.unlink(place)
-        except OSError as error:
-            raise StoreError(
-                f"`{printable(path)}` cannot be deleted: {error.strerror}", hint="check its rights"
-            ) from error
-        return True
-    if os.path.realpath(place.parent) != os.path.join(os.path.realpath(root), *path.split("/")[:-1]):
-        raise Conflict(f"`{printable(path)}` lies behind a link", hint="put the folder itself there")
-    make_folder(place.parent)
-    _put(place, content, now, printable(path), lambda _: _in_the_way(path))
-    return True
-
-
-def _put(place: Path, content: bytes, seen: bytes | None, shown: str, changed: Callable[[bytes], Conflict]) -> None:
-    """Write a file over what was seen in it, or anew, and keep its rights."""
-    mode = 0o600
-    with contextlib.suppress(OSError):
-        mode = os.lstat(place).st_mode & 0o777
-    try:
-        put(place, content, mode=mode, seen=seen, changed=changed, shown=shown)
-    except FileExistsError as error:
-        raise changed(b"") from error
-
-
-def _in_the_way(path: str) -> Conflict:
-    return Conflict(f"`{printable(path)}` stands in the way of a sync", hint="move it away, or commit it first")
-
-
-def lock_folder(root: Path, path: str) -> Path:
-    """The folder whose lock the documents take for a path; the root for files of no document."""
-    parts = path.split("/")
-    depth = {"user": 1, "workspaces": 2}.get(parts[0], 0)
-    return Path(os.path.realpath(root), *parts[:depth][: len(parts) - 1])
 
 
 # ---------------------------------------------------------------------- conflicts
@@ -378,13 +383,13 @@ def resolve(git: MemoryGit, ref: str, take: str, *, redact: Callable[[str], str]
     with repository.held(_LOCK_SECONDS):
         # Both versions are in the history before one of them goes.
         _commit_all(git, repository, BY_HAND, no_secrets)
-        with locked(lock_folder(git.root, copy.path), _DOCUMENT_SECONDS):
+        with holding(git.root, copy.path):
             if texts(git.root, copy) != (ours, theirs):
                 raise _changed_meanwhile()
             if text != ours:
                 seen = ours.encode() if (git.root / copy.path).exists() else None
-                _put(git.root / copy.path, text.encode(), seen, printable(copy.path), lambda _: _changed_meanwhile())
-            _change_file(git.root, repository, copy.copy, repository.tree(repository.head()).get(copy.copy), None)
+                write_file(git.root, copy.path, text.encode(), seen, lambda _: _changed_meanwhile())
+            change_file(git.root, repository, copy.copy, repository.tree(repository.head()).get(copy.copy), None)
         head = repository.head()
         changes = repository.changes(head, (copy.path, copy.copy))
         message = f"Resolve {printable(copy.path, 120)}: take {take if take in ('ours', 'theirs') else 'another text'}"

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import PurePosixPath
+from typing import Final
 
 from clew.adapters.memory_repository import PRIVATE, Leaf, MemoryRepository
 from clew.core.memory.document import document_of
+from clew.core.memory.entering import why_left_out
 from clew.core.memory.merge import merged
 from clew.errors import StoreError
 
@@ -31,30 +33,45 @@ def merge_trees(
     theirs: Mapping[str, Leaf],
     commit: str,
 ) -> Merge:
-    """The files of both sides, seen from ours. `commit` is theirs, for the names of copies."""
+    """The files of both sides, seen from ours. `commit` is theirs, for the names of copies.
+
+    What may not come into a folder goes its way in the tree alone, and never takes the place of what may.
+    """
     found = Merge()
+    base, theirs = _no_programs(base), _no_programs(theirs)
+    foreign = {path for path, leaf in theirs.items() if why_left_out(path, leaf.mode, leaf.size)}
     result = dict(ours)
     copies: dict[str, Leaf] = {}
     for path in sorted({*ours, *theirs}):
         old, mine, other = base.get(path), ours.get(path), theirs.get(path)
         if other in (mine, old):
             continue
-        if mine == old:
+        if (
+            mine
+            and not why_left_out(path, mine.mode)
+            and (path in foreign or (other is None and _is_below(path, foreign)))
+        ):
+            # A link or the like stands where a document or its folder was.
+            continue
+        if mine == old or (mine is None and path in foreign):
             if other is None:
                 del result[path]
             else:
                 result[path] = other
+            continue
+        if why_left_out(path, (mine or other or _NOTHING).mode):
             continue
         if mine is None or other is None:
             # Deleted on one side, changed on the other: the text stays.
             result[path] = mine or theirs[path]
             found.kept.append(path)
             continue
-        both = _both(repository, path, old, mine, other)
-        if both is None:
+        together = both(repository, path, old, mine, other)
+        if together is None:
             copies[path] = other
         else:
-            result[path] = both
+            result[path] = together
+    _make_way(result, ours, foreign)
     _part(result, ours, theirs, commit)
     for path, leaf in copies.items():
         if not _stands_beside(result, path, leaf):
@@ -63,7 +80,28 @@ def merge_trees(
     return found
 
 
-def _both(repository: MemoryRepository, path: str, old: Leaf | None, mine: Leaf, other: Leaf) -> Leaf | None:
+_NOTHING: Final = Leaf("100644", "")
+
+
+def _no_programs(tree: Mapping[str, Leaf]) -> dict[str, Leaf]:
+    """A tree in which no document can be run."""
+    return {path: replace(leaf, mode="100644") if leaf.mode == "100755" else leaf for path, leaf in tree.items()}
+
+
+def _is_below(path: str, others: set[str]) -> bool:
+    return any(str(parent) in others for parent in PurePosixPath(path).parents)
+
+
+def _make_way(result: dict[str, Leaf], ours: Mapping[str, Leaf], foreign: set[str]) -> None:
+    """Where what may not come in has the name of a folder, or lies below a file, it goes."""
+    folders = {str(parent) for path in result if path not in foreign for parent in PurePosixPath(path).parents}
+    files = {path for path in result if path not in foreign}
+    for path in foreign & result.keys():
+        if path not in ours and (path in folders or _is_below(path, files)):
+            del result[path]
+
+
+def both(repository: MemoryRepository, path: str, old: Leaf | None, mine: Leaf, other: Leaf) -> Leaf | None:
     """One file of two that both changed; None where they conflict."""
     if not (mine.regular and other.regular):
         return None
@@ -107,10 +145,15 @@ def _part(result: dict[str, Leaf], ours: Mapping[str, Leaf], theirs: Mapping[str
 
 
 def _beside(path: str, commit: str, taken: Mapping[str, Leaf]) -> str:
+    return copy_name(path, commit, taken.__contains__)
+
+
+def copy_name(path: str, commit: str, is_taken: Callable[[str], bool]) -> str:
+    """A name beside a document for the text of a commit, which `document_of` knows."""
     stem, ending = os.path.splitext(path)
     name = f"{stem}.conflict-{commit[:7]}{ending}"
     number = 2
-    while name in taken:
+    while is_taken(name):
         name = f"{stem}.conflict-{commit[:7]}-{number}{ending}"
         number += 1
     return name

@@ -81,6 +81,21 @@ class Catalogue:
             raise ModelUnknown(f"{provider}: names no model", hint=_FORM)
         return _Lazy(locate(provider, model.strip(), self._endpoints, self._environ, self._timeout))
 
+    def endpoint(self, name: str | None = None) -> Endpoint:
+        """Return where the model `provider:name`, or the default, is reached by an agent, which calls tools.
+
+        Raises ModelUnknown for a model that cannot call any, and what `open` raises.
+        """
+        name = (name or "").strip() or self.default
+        model = self.open(name)
+        if isinstance(model, _Lazy):
+            return model.endpoint
+        raise ModelUnknown(
+            f"{name} cannot work as an agent: it calls no tools" if name != EMBEDDED else "the agent needs a model",
+            hint="set CLEW_MODEL=provider:name, for instance anthropic:claude-sonnet-5 or ollama:qwen3; "
+            "`clew models` shows what is usable here",
+        )
+
     def list(self) -> list[ModelStatus]:
         """Return the state of every provider. Asks nobody but a server on this machine whether it is there."""
         found = [self._status(provider) for provider in self._providers()]

@@ -16,6 +16,7 @@ from clew.core.text.redact import redact
 from clew.entrypoints.cli.prose import width
 from clew.entrypoints.cli.style import apply_color, aside, padded, pale
 from clew.entrypoints.cli.texts import say
+from clew.entrypoints.cli.wording import translated
 from clew.errors import ClewError, UsageError
 from clew.services.sync import Copy, Synced, begin, conflicts, lines_beside, no_secrets, resolve, synchronise, texts
 
@@ -115,8 +116,11 @@ def _tell(done: Synced, language: str) -> None:
         aside(f"  … {len(done.changed) - _MOST_PATHS}")
     for path in done.kept:
         aside(say("note", language) + say("sync.kept", language, printable(path)))
-    for path in done.skipped:
-        aside(say("note", language) + say("sync.skipped", language, printable(path)))
+    for one in done.skipped[:_MOST_PATHS]:
+        reason = translated(one.reason, language)
+        aside(say("note", language) + say("sync.skipped", language, printable(one.path, 120), reason))
+    if len(done.skipped) > _MOST_PATHS:
+        aside(f"  … {len(done.skipped) - _MOST_PATHS}")
     if done.conflicts:
         aside(say("sync.conflicts", language, len(done.conflicts)))
         for one in done.conflicts:

@@ -103,7 +103,7 @@ def _plain(node: Any, parts: Mapping[str, Any]) -> Any:
         return {**cast("dict[str, Any]", _plain(parts[found["$ref"]], parts)), **rest}
     kept: dict[str, Any] = {}
     for key, one in found.items():
-        if key == "title" or (key == "default" and one in (None, "", [], False, 0)):
+        if key == "title" or (key == "default" and one in (None, "", [], (), False, 0)):
             continue
         # Names of arguments may be anything, also `title`.
         kept[key] = (

@@ -1,0 +1,104 @@
+"""What a session of the agent works with here: tools, recall, layers, put together for one transcript."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from clew.adapters.models.endpoints import Endpoint
+from clew.adapters.models.windows import window_of
+from clew.adapters.tokenizers import tokenizer_for
+from clew.core.agent.permissions import Rule
+from clew.services.run import Limits, Session, Surroundings
+from clew.services.sessions import Ground, announced, begun, forked, resumed
+from clew.services.tools.memory import memory_tools
+from clew.services.tools.tool import Tool
+from clew.stores.transcripts import Read, Transcript, Transcripts
+
+if TYPE_CHECKING:
+    from clew.services.hinting import Hinted, Hinter
+    from clew.services.memory import Memory
+
+
+@dataclass(slots=True)
+class AgentRoom:
+    """The place where sessions of one workspace are held."""
+
+    ground: Ground
+    transcripts: Transcripts
+    memory: Callable[[str], Memory]
+    """The memory, as a session of that id uses it."""
+    hinter: Callable[[], Hinter]
+    environ: Mapping[str, str]
+    redact: Callable[[str], str]
+    """Takes secrets out of what a model reads; gives the text back where the user switched that off."""
+    rules: Sequence[Rule] = ()
+    yes: bool = False
+    _hinter: list[Hinter] = field(default_factory=list["Hinter"])
+
+    @contextmanager
+    def new(self, model: str) -> Iterator[Session]:
+        """A new session."""
+        with begun(self.transcripts, self.ground) as transcript, self._session(transcript, model) as session:
+            yield session
+
+    @contextmanager
+    def again(self, id_: str, model: str) -> Iterator[Session]:
+        """A session that goes on. Raises NotFound, StoreBusy."""
+        with resumed(self.transcripts, id_) as transcript, self._session(transcript, model) as session:
+            yield session
+
+    @contextmanager
+    def fork(self, id_: str, model: str, last: int = 0) -> Iterator[Session]:
+        """A new session that shares runs of another one. Raises NotFound."""
+        now = self.ground.clock()
+        with forked(self.transcripts, id_, now, last) as transcript, self._session(transcript, model) as session:
+            yield session
+
+    @contextmanager
+    def _session(self, transcript: Transcript, model: str) -> Iterator[Session]:
+        read = transcript.read()
+        with contextlib.ExitStack() as stack:
+            yield Session(self._around(transcript, read, model, stack), read)
+
+    def _around(self, transcript: Transcript, read: Read, model: str, stack: contextlib.ExitStack) -> Surroundings:
+        def recall(text: str, role: str, run: int) -> Hinted:
+            if not self._hinter:
+                self._hinter.append(self.hinter())
+            # What the assistant said last is only recorded: nobody is shown a hint, so nothing is suppressed by it.
+            session = "" if role == "record" else transcript.id
+            who = "user" if role == "user" else "assistant"
+            return self._hinter[0].hints(text, role=who, session=session, run=run)
+
+        told: set[str] = set()
+
+        def notices() -> list[str]:
+            fresh = [one for one in announced(read.opened, self.ground.instructions()) if one not in told]
+            told.update(fresh)
+            return fresh
+
+        return Surroundings(
+            transcript=transcript,
+            tools=self._tools(transcript),
+            recall=recall,
+            clock=self.ground.clock,
+            redact=self.redact,
+            tokenizer=tokenizer_for(model),
+            rules=list(self.rules),
+            yes=self.yes,
+            notices=notices,
+        )
+
+    def _tools(self, transcript: Transcript) -> list[Tool[Any]]:
+        return memory_tools(lambda: self.memory(transcript.id))
+
+
+def limits_of(endpoint: Endpoint, *, answer: int | None, steps: int | None, window: int | None) -> Limits:
+    """What a run may use; None: the usual."""
+    published, known = window_of(endpoint)
+    usual = Limits(window or published, known or window is not None)
+    room = answer or min(usual.answer, usual.window // 4)
+    return Limits(usual.window, usual.known, room, steps or usual.steps)

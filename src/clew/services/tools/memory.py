@@ -1,0 +1,114 @@
+"""The agent's own memory: the four tools that other agents get over MCP, over the same services."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from msgspec import Meta
+
+from clew.core.agent.effects import Effect
+from clew.core.text.printable import printable
+from clew.services.tools.tool import Reply, Signal, Tool, define
+
+if TYPE_CHECKING:
+    from clew.services.memory import Memory, Saved
+
+MOST_SHOWN = 24_000
+"""Characters of a document that one call shows."""
+
+
+@dataclass(frozen=True)
+class Recall:
+    """Arguments of `memory_recall`."""
+
+    query: str
+    scope: Literal["all", "notes", "logs", "reflections", "handoff", "sessions"] = "all"
+
+
+@dataclass(frozen=True)
+class Open:
+    """Arguments of `memory_open`."""
+
+    ref: Annotated[str, Meta(description="as a hint or a search names it")]
+
+
+@dataclass(frozen=True)
+class Note:
+    """Arguments of `memory_note`."""
+
+    text: Annotated[str, Meta(description="Markdown")]
+    name: Annotated[str, Meta(description="a few words; the same name means the same note")] = ""
+    description: Annotated[str, Meta(description="one line")] = ""
+    type: Literal["preference", "decision", "procedure", "gotcha", "reference", "profile", "note"] = "note"
+    when: Annotated[
+        tuple[str, ...], Meta(description="2 to 5 phrases that will be said when it should come to mind")
+    ] = ()
+    mode: Literal["append", "replace"] = "append"
+    personal: Annotated[bool, Meta(description="about the user, in every project")] = False
+
+
+@dataclass(frozen=True)
+class Log:
+    """Arguments of `memory_log`."""
+
+    text: str
+
+
+def memory_tools(
+    memory: Callable[[], Memory], others: Callable[[str], str | None] = lambda ref: None
+) -> list[Tool[Any]]:
+    """The tools. `others` opens references that are not of memory; None: it is none of those."""
+
+    def recall(given: Recall, effect: Effect, signal: Signal) -> Reply:
+        found = memory().recall(given.query, scope=given.scope)
+        rows = [f"note: {printable(one, 300)}" for one in found.notices]
+        if found.miss:
+            searched = found.searched
+            return Reply(f"nothing found in {searched.scope}: {searched.documents} documents searched", view="-")
+        for hit in found.hits:
+            facts = [hit.reference, printable(hit.name, 120), hit.at]
+            if hit.stale:
+                facts.append(f"DOES NOT HOLD ANY MORE: {printable(hit.stale, 120)}")
+            rows.append("- " + " · ".join(fact for fact in facts if fact))
+            rows += [f"  > {line}" for line in hit.snippet.splitlines()]
+        if found.left_out:
+            rows.append(f"{found.left_out} more; narrow the query")
+        return Reply("\n".join(rows), view=f"{len(found.hits)} found")
+
+    def open_(given: Open, effect: Effect, signal: Signal) -> Reply:
+        if (text := others(given.ref)) is not None:
+            return Reply(text[:MOST_SHOWN])
+        opened = memory().open(given.ref)
+        head = f"{given.ref} (lines {opened.first} on of {opened.lines})"
+        if opened.stale:
+            head += f" · DOES NOT HOLD ANY MORE: {printable(opened.stale, 120)}"
+        left = f"\n[cut; {given.ref.partition('#')[0]}#L… opens the rest]" if len(opened.text) > MOST_SHOWN else ""
+        return Reply(f"{head}\n\n{opened.text[:MOST_SHOWN]}{left}", view=head)
+
+    def note(given: Note, effect: Effect, signal: Signal) -> Reply:
+        from clew.services.memory import NoteWish  # noqa: PLC0415 -- heavy, and most runs write nothing
+
+        wish = NoteWish(
+            given.text, given.name, given.description, given.type, given.when, personal=given.personal, mode=given.mode
+        )
+        return _saved(memory().note(wish))
+
+    def log(given: Log, effect: Effect, signal: Signal) -> Reply:
+        return _saved(memory().log(given.text))
+
+    def writes(given: Note | Log) -> Effect:
+        return Effect("memory", f"keep {printable(given.text, 60)}", given.text)
+
+    return [
+        define("memory_recall", "Search notes, logs, handoffs and earlier sessions.", Recall, recall),
+        define("memory_open", "Read what a reference of memory points to.", Open, open_),
+        define("memory_note", "Keep a note for later sessions: a decision, trap, procedure.", Note, note, writes),
+        define("memory_log", "Add to today's log: what was done or found out.", Log, log, writes),
+    ]
+
+
+def _saved(saved: Saved) -> Reply:
+    cleaned = "; secrets were taken out" if saved.receipt.redacted else ""
+    return Reply(f"{saved.action}, read back: {saved.ref} ({saved.receipt.path}){cleaned}")
