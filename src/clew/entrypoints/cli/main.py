@@ -17,6 +17,7 @@ from clew.entrypoints.cli.stopping import heed_termination, stop_status
 from clew.errors import ClewError
 
 COMMANDS = {
+    "run": ("clew.entrypoints.cli.run", "run", "Let the agent do a piece of work, without a terminal."),
     "ask": ("clew.entrypoints.cli.ask", "ask", "Answer a question from the right context of this folder."),
     "context": ("clew.entrypoints.cli.ask", "context", "Print the assembled prompt, for use with any other tool."),
     "history": ("clew.entrypoints.cli.history", "history", "List or delete earlier exchanges."),
@@ -39,6 +40,7 @@ COMMANDS = {
     "mcp": ("clew.entrypoints.cli.mcp", "mcp", "Serve memory to agents over MCP."),
     "purge": ("clew.entrypoints.cli.purge", "purge", "Remove a secret, or what came from one source."),
     "sync": ("clew.entrypoints.cli.sync", "sync", "Exchange memory with its remote."),
+    "prefix": ("clew.entrypoints.cli.run", "prefix", "Tell how much of each dumped request was sent before."),
     "doctor": ("clew.entrypoints.cli.doctor", "doctor", "Try the real thing end to end, and say what works."),
     "completion": ("clew.entrypoints.cli.completion", "completion", "Print the completion script for a shell."),
 }

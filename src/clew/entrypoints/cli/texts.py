@@ -5,12 +5,14 @@ from __future__ import annotations
 from clew.entrypoints.cli.notes_zh import NOTES_TEXTS
 from clew.entrypoints.cli.purge_zh import PURGE_TEXTS
 from clew.entrypoints.cli.recall_zh import RECALL_TEXTS
+from clew.entrypoints.cli.run_zh import RUN_TEXTS
 from clew.entrypoints.cli.sync_zh import SYNC_TEXTS
 
 TEXTS: dict[str, tuple[str, str]] = {
     **NOTES_TEXTS,
     **PURGE_TEXTS,
     **RECALL_TEXTS,
+    **RUN_TEXTS,
     **SYNC_TEXTS,
     # -- every command
     "error": ("error: ", "错误："),
