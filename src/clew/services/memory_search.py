@@ -193,7 +193,7 @@ def search_memory(
     return replace(found, notices=tuple(notices))
 
 
-def rebuild(path: Path, documents: Documents) -> Refreshed:
+def rebuild(path: Path, documents: Documents, progress: Callable[[int, int], None] | None = None) -> Refreshed:
     """Drop the index at `path` and make it again, vectors included. Raises StoreTooNew, StoreBusy, StoreError."""
     with contextlib.suppress(OSError):
         if path.is_file():
@@ -201,7 +201,7 @@ def rebuild(path: Path, documents: Documents) -> Refreshed:
             remove(path)
     with MemoryIndex.open(path, variant=VARIANT) as index:
         index.restart()
-        return refresh(index, documents, seconds=None)
+        return refresh(index, documents, seconds=None, progress=progress)
 
 
 def _encode() -> Encode | None:

@@ -13,7 +13,7 @@ import os
 import secrets
 import stat
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from itertools import count
@@ -45,6 +45,8 @@ LOCK_SECONDS: Final = 10.0
 MOST_BYTES: Final = 2_000_000
 """Of a file that is read."""
 _MOST_DEPTH: Final = 16
+_TOLD: Final = 100
+"""Files from one report of progress to the next."""
 _TRIES: Final = 5
 """How often a change that fits any version is made again after a hand edit in between."""
 _FOLDERS: Final = {tier: folder for folder, tier in TIERS.items()}
@@ -106,10 +108,11 @@ class Documents:
 
     # ------------------------------------------------------------------ reading
 
-    def walk(self, missed: set[str] | None = None) -> Iterator[Stat]:
-        """All files that hold documents, by folder and name. Left out are archives, hidden files, and the
-        copies that a sync puts beside a document for its user to decide. `missed` gets what cannot be reached."""
-        for path, found in self._scan():
+    def walk(self, missed: set[str] | None = None, below: str = "") -> Iterator[Stat]:
+        """All files that hold documents, by folder and name, or those `below` a folder of a tier. Left out are
+        archives, hidden files, and the copies that a sync puts beside a document for its user to decide. `missed` gets
+        what cannot be reached."""
+        for path, found in self._scan(below):
             if isinstance(found, Document):
                 (set[str]() if missed is None else missed).add(path)
             else:
@@ -127,18 +130,31 @@ class Documents:
         """The text of a file as it is, line ends included. Raises Refused where it is no UTF-8."""
         return self._text(path, read_bytes(self._real(path), MOST_BYTES, printable(path)))
 
-    def read_all(self) -> Iterator[Document]:
-        """All documents; a file that cannot be read is one that is not `readable` and says why."""
-        for path, found in self._scan():
-            if isinstance(found, Document):
-                yield found
-                continue
+    def read_all(self, progress: Callable[[int, int], None] | None = None) -> Iterator[Document]:
+        """All documents; a file that cannot be read is one that is not `readable` and says why.
+
+        `progress` is told of files that were read and of how many there are; what it raises ends the work.
+        """
+        found = list(self._scan())
+        for number, (path, one) in enumerate(found, 1):
+            if isinstance(one, Document):
+                yield one
+            else:
+                yield from self.read_these((path,))
+            _tell(progress, number, len(found))
+
+    def read_these(
+        self, paths: Sequence[str], progress: Callable[[int, int], None] | None = None
+    ) -> Iterator[Document]:
+        """The documents at some paths, as `read_all` gives them; those that are gone are left out."""
+        for number, path in enumerate(paths, 1):
             try:
                 yield self.read(path)
             except NotFound:
-                continue
+                pass
             except ClewError as error:
                 yield unreadable_document(path, str(error), error.hint)
+            _tell(progress, number, len(paths))
 
     # ------------------------------------------------------------------ writing
 
@@ -289,10 +305,14 @@ class Documents:
             finally:
                 folders.discard(folder)
 
-    def _scan(self) -> Iterator[tuple[str, os.stat_result | Document]]:
+    def _scan(self, below: str = "") -> Iterator[tuple[str, os.stat_result | Document]]:
         """Files of the tiers by path, and what stands for those that cannot be reached."""
         root = os.path.realpath(self.root)
-        queue = [("", 0)]
+        if below and os.path.realpath(os.path.join(root, below)) != os.path.join(root, below):
+            # A link is on the way: what is met elsewhere is not met here.
+            yield from (one for one in self._scan() if one[0].startswith(f"{below}/"))
+            return
+        queue = [(below, below.count("/") + 1 if below else 0)]
         while queue:
             folder, depth = queue.pop()
             with contextlib.ExitStack() as stack:
@@ -414,6 +434,11 @@ class Documents:
         content = text.encode("utf-8")
         put(real, content, mode=mode, seen=seen, changed=changed, shown=shown)
         return replace(_receipt(path, content, self.redact), redacted=text != given)
+
+
+def _tell(progress: Callable[[int, int], None] | None, done: int, total: int) -> None:
+    if progress is not None and (done % _TOLD == 0 or done == total):
+        progress(done, total)
 
 
 def folder_of(tier: str, workspace: str = "") -> str:

@@ -7,7 +7,7 @@ files that are unchanged, brings over those that are not, and leaves alone what 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -23,6 +23,8 @@ from clew.stores.durable import read_bytes
 Action = Literal["new", "changed", "same", "edited", "left out"]
 """`edited`: the source changed, and so did the note here; nothing is done. `left out`: `reason` says why."""
 _MOST_DEPTH: Final = 16
+_TOLD: Final = 50
+"""Files from one report of progress to the next."""
 _MOST_BYTES: Final = 4 * MOST_CHARACTERS
 
 
@@ -58,20 +60,34 @@ class Plan:
         return sum(step.action == action for step in self.steps)
 
 
-def import_folder(documents: Documents, folder: Path, *, tier: str = "note", workspace: str = "", today: date) -> Plan:
-    """The plan for a folder of Markdown. Raises NotFound where there is no such folder; writes nothing anywhere."""
+def import_folder(
+    documents: Documents,
+    folder: Path,
+    *,
+    tier: str = "note",
+    workspace: str = "",
+    today: date,
+    progress: Callable[[int, int], None] | None = None,
+) -> Plan:
+    """The plan for a folder of Markdown. Raises NotFound where there is no such folder; writes nothing anywhere.
+
+    `progress` is told of documents of memory that were read, then of files of the folder, and of how many there are.
+    """
     place = folder_of(tier, workspace)
     source = Path(os.path.realpath(folder))
     if not source.is_dir():
         raise NotFound(f"there is no folder `{printable(str(folder))}`", hint="name a folder with Markdown files")
-    present = tuple(documents.read_all())
+    present = tuple(documents.read_all(progress))
     there = {document.source: document for document in present if document.source}
     taken = {document.id for document in present}
     own = os.path.realpath(documents.root)
-    steps = [
-        Step(file, "left out", reason=reason) if reason else _step(documents, source, file, there, taken, today, place)
-        for file, reason in _files(source, "", own, 0)
-    ]
+    files = list(_files(source, "", own, 0))
+    steps: list[Step] = []
+    for file, reason in files:
+        out = Step(file, "left out", reason=reason)
+        steps.append(out if reason else _step(documents, source, file, there, taken, today, place))
+        if progress is not None and (len(steps) % _TOLD == 0 or len(steps) == len(files)):
+            progress(len(steps), len(files))
     return Plan(source, tier, workspace, tuple(steps))
 
 

@@ -263,7 +263,7 @@ def _connect(path: Path, variant: str) -> sqlite3.Connection:
         switch_to_wal(connection, BUSY_SECONDS)
         for setting in ("synchronous = normal", "cache_size = -65536"):
             connection.execute(f"pragma {setting}")
-        written = _written(connection)
+        written, whole = _written(connection)
         if written is not None and written[0] > FORMAT:
             raise StoreTooNew(
                 f"the index {path} was written by a newer Clew (format {written[0]}, this one knows {FORMAT})",
@@ -273,25 +273,29 @@ def _connect(path: Path, variant: str) -> sqlite3.Connection:
             connection.close()
             remove(path)
             return _connect(path, variant)
-        connection.executescript(_SCHEMA)
-        connection.executemany(
-            "insert or ignore into meta (key, value) values (?, ?)",
-            [("format", FORMAT), ("variant", variant), ("passages", 0), ("length", 0)],
-        )
+        if not whole:
+            # Not each time: who only reads must not wait for who writes.
+            connection.executescript(_SCHEMA)
+            connection.executemany(
+                "insert or ignore into meta (key, value) values (?, ?)",
+                [("format", FORMAT), ("variant", variant), ("passages", 0), ("length", 0)],
+            )
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-def _written(connection: sqlite3.Connection) -> tuple[int, str] | None:
-    """Format and variant of what is there; None of an empty file."""
+def _written(connection: sqlite3.Connection) -> tuple[tuple[int, str] | None, bool]:
+    """Format and variant of what is there (None of an empty file), and whether it was made to its end."""
     if connection.execute("select 1 from sqlite_master where name = 'meta'").fetchone() is None:
-        return None
-    found = dict(connection.execute("select key, value from meta where key in ('format', 'variant')").fetchall())
+        return None, False
+    found = dict(connection.execute("select key, value from meta").fetchall())
     if "format" not in found:
-        return None
-    return int(found["format"]), str(found.get("variant", ""))
+        return None, False
+    # These are written last, once all tables are there.
+    whole = all(key in found for key in ("variant", "passages", "length"))
+    return (int(found["format"]), str(found.get("variant", ""))), whole
 
 
 def _inode(path: Path) -> int:

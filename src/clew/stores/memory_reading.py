@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from clew.core.memory.search import Passage
 
@@ -68,6 +68,17 @@ class DocumentRow:
     expires: str
     supersedes: str
     superseded_by: str
+
+
+class Named(NamedTuple):
+    """What an indexed document is called by."""
+
+    path: str
+    tier: str
+    workspace: str
+    reference: str
+    """Its id; empty where it has none."""
+    name: str
 
 
 _DOCUMENT = (
@@ -230,10 +241,14 @@ class MemoryReading:
         query = f"select {_DOCUMENT} from documents where {where} order by path"
         return [_document(row) for row in self._db.execute(query, values)]
 
-    def by_reference(self, reference: str) -> list[DocumentRow]:
-        """Documents with this id; several where an id was given twice."""
-        query = f"select {_DOCUMENT} from documents where documents.reference = ? order by path"
-        return [_document(row) for row in self._db.execute(query, (reference,))]
+    def names(self, chosen: Filter | None = None) -> dict[str, tuple[Named, tuple[int, ...]]]:
+        """By path: what each document is called by, and the stamp of its file then (the last number: too young)."""
+        where, values = _where(chosen or Filter())
+        query = (
+            "select path, tier, workspace, reference, name, size, mtime_ns, inode, ctime_ns, young from documents "
+            f"where {where}"
+        )
+        return {row[0]: (Named._make(row[:5]), row[5:]) for row in self._db.execute(query, values)}
 
     # -- likeness
 
