@@ -5,14 +5,16 @@ Credentials are git's own, from its helpers, keys and agents. Nobody is asked on
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shlex
 import subprocess
+from collections.abc import Iterator
 from typing import Final
 
 from clew.adapters.git_process import stop
-from clew.adapters.memory_repository import MemoryRepository, named_lock
+from clew.adapters.memory_repository import PRIVATE, MemoryRepository, named_lock, wait_for
 from clew.core.text.printable import printable
 from clew.errors import ClewError, ConfigError, NotFound, Refused, StoreBusy, StoreError
 
@@ -57,6 +59,23 @@ class MemoryRemote:
     def url(self) -> str:
         """The address; empty where there is none."""
         return self._repository.setting(f"remote.{REMOTE}.url")
+
+    @contextlib.contextmanager
+    def turn(self, seconds: float) -> Iterator[None]:
+        """Exchange alone: two processes of one memory would only hinder each other.
+
+        Raises StoreBusy where it takes longer than `seconds` until the others are done, StoreError.
+        """
+        place = self._repository.folder / PRIVATE / "syncing"
+        try:
+            descriptor = os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        except OSError as error:
+            raise StoreError(f"{place} cannot be written: {error.strerror}", hint="check its rights") from error
+        try:
+            wait_for(descriptor, seconds, f"another sync of this memory is not done after {seconds:.0f} s")
+            yield
+        finally:
+            os.close(descriptor)
 
     def fetch(self, branch: str) -> tuple[str, str]:
         """Fetch all branches. The name of the one that belongs to `branch`, and its commit: empty where there is none.

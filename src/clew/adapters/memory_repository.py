@@ -151,7 +151,7 @@ class MemoryRepository:
         except OSError as error:
             raise StoreError(f"{folder} cannot be written: {error.strerror}", hint="check its rights") from error
         try:
-            _wait_for(descriptor, time.monotonic() + seconds)
+            wait_for(descriptor, seconds, "another process is committing to this memory")
             # Only who holds the lock uses this index: a lock of it was left by a git that was killed.
             with contextlib.suppress(OSError):
                 os.unlink(folder / "index.lock")
@@ -479,7 +479,9 @@ def is_safe(path: str) -> bool:
     )
 
 
-def _wait_for(descriptor: int, deadline: float) -> None:
+def wait_for(descriptor: int, seconds: float, said: str) -> None:
+    """Lock a file. Raises StoreBusy with what is said after some seconds."""
+    deadline = time.monotonic() + seconds
     delay = 0.002
     while True:
         try:
@@ -487,7 +489,7 @@ def _wait_for(descriptor: int, deadline: float) -> None:
             return
         except BlockingIOError:
             if time.monotonic() >= deadline:
-                raise StoreBusy("another process is committing to this memory", hint="try again") from None
+                raise StoreBusy(said, hint="everything is kept here; try again") from None
         time.sleep(delay)
         delay = min(delay * 1.5, 0.05)
 

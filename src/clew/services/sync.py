@@ -43,7 +43,12 @@ _MEMORY_NAMES: Final = re.compile(
 """What stands at the top of a memory; a history of its own with anything else in it is no memory."""
 _UNSAFE: Final = "no folder may hold that name"
 _TRIES: Final = 6
+_PUSHES: Final = 10
+_MOST_WAIT: Final = 3.0
+"""Seconds between two pushes, where others push as well."""
 _LOCK_SECONDS: Final = 30.0
+_PATIENCE: Final = 120.0
+"""Seconds that another sync of the same memory is waited for."""
 
 Secrets = Callable[[str], Mapping[str, int]]
 """Kinds of the secrets in a text, with their numbers."""
@@ -155,9 +160,11 @@ def synchronise(
     join: bool = False,
     secrets: Secrets = no_secrets,
     wait: Callable[[float], None] = time.sleep,
+    patience: float = _PATIENCE,
 ) -> Synced:
     """Commit what is there, fetch, merge and push. With `join`, also a remote with a history of its own.
 
+    Other syncs of this memory are waited for, `patience` seconds at most.
     What people wrote is looked at by `secrets` before it is committed: what is in the history goes out, and stays.
 
     Raises NotFound (no git, no repository, no such remote), ConfigError (no remote), Refused (a secret, rights, a
@@ -176,27 +183,34 @@ def synchronise(
         own: dict[str, str] = {}
         done.commit, done.by_hand = _commit_all(git, repository, BY_HAND, secrets, own=own)
         done.skipped = [Skipped(path, reason) for path, reason in own.items()]
-    for tries in range(_TRIES):
-        if tries:
-            wait(random.uniform(0.5, 1.0) * 0.2 * 2**tries)
-        there, theirs = remote.fetch(branch)
-        with repository.held(_LOCK_SECONDS):
-            done.commit = _joined(git, repository, theirs, done, join=join, secrets=secrets)
-        ahead = _count(repository, theirs, done.commit)
-        if not ahead or remote.push(done.commit, there):
-            done.pushed = ahead
-            break
-    else:
-        raise StoreBusy("others push to the remote all the time", hint="everything is kept here; try again")
-    reasons = left_out(repository, repository.tree(done.commit))
+    with remote.turn(patience):
+        demand_pushed(repository)
+        for tries in range(_PUSHES):
+            if tries:
+                wait(random.uniform(0.5, 1.0) * min(0.2 * 2**tries, _MOST_WAIT))
+            there, theirs = remote.fetch(branch)
+            with repository.held(_LOCK_SECONDS):
+                done.commit = _joined(git, repository, theirs, done, join=join, secrets=secrets)
+            ahead = _count(repository, theirs, done.commit)
+            if not ahead or remote.push(done.commit, there):
+                done.pushed = ahead
+                break
+        else:
+            raise StoreBusy("others push to the remote all the time", hint="everything is kept here; try again")
+        _tidy(repository, done.commit)
+    done.conflicts = conflicts(git.root)
+    return done
+
+
+def _tidy(repository: MemoryRepository, head: str) -> None:
+    """Let nobody miss what is left out here, and pack the history when it has grown."""
+    reasons = left_out(repository, repository.tree(head))
     absent = reasons.keys() - repository.exactly_there(reasons)
     repository.hide(absent)
     if repository.left_out() is None:
         repository.leave_out(path for path in absent if not why_left_out(path))
     with contextlib.suppress(StoreError):
         repository.run("-c", "gc.auto=6700", "gc", "--auto", "--quiet")
-    done.conflicts = conflicts(git.root)
-    return done
 
 
 def _commit_all(

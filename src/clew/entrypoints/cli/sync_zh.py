@@ -78,6 +78,7 @@ SYNC: dict[str, str] = {
     "take it out; `clew sync --anyway` commits it as it is": "请将其移除；`clew sync --anyway` 会原样提交",
     "a sync of the memory was cut short": "记忆的一次同步中途被终止",
     "`clew sync` ends it; nothing is lost": "`clew sync` 会把它完成；不会丢失任何内容",
+    "another sync of this memory is not done after {} s": "此记忆的另一次同步在 {} 秒后仍未完成",
     "it is a link": "它是链接",
     "it is a repository of its own": "它自己是一个仓库",
     "it is no regular file": "它不是普通文件",
