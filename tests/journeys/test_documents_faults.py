@@ -1,13 +1,11 @@
 """Death, failure and crowding at every step of a write: old or new text, never a torn or a missing one.
 
-As a program, this file is the victim: it carries out one operation, again and again on a fresh copy of the same folder,
-and at the n-th call of the system it dies, or that call fails, for n = 1, 2, … until the operation passes.
+As a program, this file is the victim (see `tests/faults.py`).
 """
 
 from __future__ import annotations
 
 import errno
-import fcntl
 import json
 import os
 import resource
@@ -17,15 +15,15 @@ import subprocess
 import sys
 from collections.abc import Callable
 from datetime import UTC, date, datetime
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.faults import BY_RENAMING, IN_PLACE, ROOT, program, say, suffered, victim
 
 from clew.core.memory.document import digest_of
 from clew.core.memory.edit import Draft
 from clew.errors import ClewError, Conflict, StoreError
-from clew.stores import durable
 from clew.stores.documents import Documents
 from clew.stores.durable import LOCK, TEMPORARY
 
@@ -48,35 +46,12 @@ OPERATIONS: dict[str, Callable[[Documents], object]] = {
     "supersede": lambda it: it.supersede(f"{NOTES}/a.md", f"{NOTES}/b.md", today=TODAY),
     "archive": lambda it: it.archive(f"{NOTES}/a.md"),
 }
-CALLS = (
-    "open",
-    "read",
-    "write",
-    "fsync",
-    "fchmod",
-    "close",
-    "rename",
-    "link",
-    "unlink",
-    "mkdir",
-    "ftruncate",
-    "pwrite",
-)
-
-
-IN_PLACE, BY_RENAMING = -1, -2
 BY_HAND = "---\nid: h\n---\nby hand\n"
 _rename = os.rename
 
 
 def opened(root: Path) -> Documents:
     return Documents(root, redact=lambda text: text, lock_seconds=1, new_id=lambda: "fresh")
-
-
-def say(words: object) -> None:
-    """One line to whoever started this program."""
-    sys.stdout.write(f"{words}\n")
-    sys.stdout.flush()
 
 
 def refused(door: Callable[[], object]) -> str:
@@ -100,39 +75,6 @@ def files(root: Path) -> dict[str, str]:
 # ---------------------------------------------------------------------- the victim
 
 
-def fault(number: int, code: int, edit: Callable[[], object]) -> Callable[[], bool]:
-    """Let the call with this number fail with `code`; where that is 0 it is the death of this process, where it is
-    negative, somebody edits the note by hand right before it.
-
-    What is returned tells whether there was such a call.
-    """
-    seen = 0
-
-    def counted(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*arguments: Any, **options: Any) -> Any:
-            nonlocal seen
-            # A file is closed in any case, whatever closing says.
-            seen += not (code and name == "close")
-            if seen == number and not (code and name == "close"):
-                if code < 0:
-                    edit()
-                    return original(*arguments, **options)
-                if name == "write":
-                    original(arguments[0], bytes(arguments[1])[: len(arguments[1]) // 2])
-                if code:
-                    raise OSError(code, os.strerror(code))
-                os.kill(os.getpid(), signal.SIGKILL)
-            return original(*arguments, **options)
-
-        return call
-
-    for name in CALLS:
-        setattr(os, name, counted(name, getattr(os, name)))
-    fcntl.flock = counted("flock", fcntl.flock)
-    durable._exchange = counted("exchange", durable._exchange)
-    return lambda: seen >= number
-
-
 def by_hand(root: Path, code: int) -> None:
     """Save the notes with another text: in place, or as editors do that write a new file and rename it."""
     for name in ("a", "b"):
@@ -144,37 +86,19 @@ def by_hand(root: Path, code: int) -> None:
         _rename(path.with_suffix(".new"), path)
 
 
-def victim(folder: Path, operation: str, code: int) -> None:
-    """Make `folder/1`, `folder/2`, … and print for each how the operation ended there."""
-    for number in range(1, 500):
-        root = folder / str(number)
-        for path, text in BEFORE.items():
-            (root / path).parent.mkdir(parents=True, exist_ok=True)
-            (root / path).write_bytes(text.encode())
-        child = os.fork()
-        if not child:
-            reached = fault(number, code, lambda: by_hand(root, code))  # noqa: B023 - this process makes no other
-            try:
-                OPERATIONS[operation](opened(root))
-                end = 2 if reached() else 0
-            except ClewError as error:
-                end = 3 if error.hint and str(error) else 4
-            except BaseException as error:  # noqa: BLE001 - any other error is what the test looks for
-                sys.stderr.write(repr(error))
-                end = 5
-            os._exit(end)
-        ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        say(ended)
-        if ended == 0:
-            return
+def prepared(root: Path) -> None:
+    for path, text in BEFORE.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_bytes(text.encode())
 
 
-def suffered(folder: Path, operation: str, code: int) -> list[tuple[Path, int]]:
-    """The folders that the victim left, and how the operation ended in each."""
-    command = [sys.executable, __file__, "victim", str(folder), operation, str(code)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
-    assert not done.stderr, done.stderr
-    return [(folder / str(number), int(line)) for number, line in enumerate(done.stdout.split(), 1)]
+def carried_out(root: Path, operation: str) -> int:
+    """How an operation ended that was not killed: 0 well, 3 or 4 with an error that has a hint, or has none."""
+    try:
+        OPERATIONS[operation](opened(root))
+    except ClewError as error:
+        return 3 if error.hint and str(error) else 4
+    return 0
 
 
 def demand_whole(root: Path, after: dict[str, str]) -> None:
@@ -192,7 +116,7 @@ def demand_whole(root: Path, after: dict[str, str]) -> None:
 @pytest.mark.requirement("Q-40")
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_killed_at_any_step_a_write_leaves_the_old_or_the_new_text_and_no_lock(tmp_path: Path, operation: str) -> None:
-    ends = suffered(tmp_path, operation, 0)
+    ends = suffered(__name__, tmp_path, operation, 0)
     whole, last = ends[-1]
     assert last == 0 and len(ends) > 10 and all(end == -signal.SIGKILL for _, end in ends[:-1])
     after = files(whole)
@@ -218,7 +142,7 @@ def test_a_call_that_fails_is_told_and_leaves_the_old_or_the_new_text_and_nothin
 ) -> None:
     OPERATIONS[operation](opened(shutil.copytree(base(tmp_path / "base"), tmp_path / "whole")))
     after = files(tmp_path / "whole")
-    ends = suffered(tmp_path, operation, code)
+    ends = suffered(__name__, tmp_path, operation, code)
     assert {end for _, end in ends} <= {0, 2, 3} and len(ends) > 10
     for root, end in ends:
         demand_whole(root, after)
@@ -230,7 +154,7 @@ def test_a_call_that_fails_is_told_and_leaves_the_old_or_the_new_text_and_nothin
 @pytest.mark.parametrize("way", [IN_PLACE, BY_RENAMING])
 @pytest.mark.parametrize("operation", ["replace", "append", "fields"])
 def test_an_edit_by_hand_at_any_step_of_a_write_is_not_lost(tmp_path: Path, operation: str, way: int) -> None:
-    ends = suffered(tmp_path, operation, way)
+    ends = suffered(__name__, tmp_path, operation, way)
     path = f"{NOTES}/{'a' if operation == 'replace' else 'b'}.md"
     for root, end in ends[:-1]:
         found = files(root)[path]
@@ -243,9 +167,7 @@ def test_an_edit_by_hand_at_any_step_of_a_write_is_not_lost(tmp_path: Path, oper
 
 
 def base(root: Path) -> Path:
-    for path, text in BEFORE.items():
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_bytes(text.encode())
+    prepared(root)
     return root
 
 
@@ -274,9 +196,11 @@ def crowd(root: Path, name: str, each: int) -> None:
 @pytest.mark.parametrize("each", [20, pytest.param(125, marks=pytest.mark.slow)])
 def test_eight_processes_append_and_replace_a_note_and_nothing_is_lost(tmp_path: Path, each: int) -> None:
     root = base(tmp_path / "memory")
-    command = [sys.executable, __file__, "crowd", str(root)]
+    command = [*program(__name__), "crowd", str(root)]
     running = [
-        subprocess.Popen([*command, str(name), str(each)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        subprocess.Popen(
+            [*command, str(name), str(each)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT
+        )
         for name in range(8)
     ]
     told: list[str] = []
@@ -330,9 +254,9 @@ def test_a_full_disk_and_a_read_only_one_lose_nothing(tmp_path: Path) -> None:
     root.mkdir()
     if shutil.which("unshare") is None:
         pytest.skip("no unshare here: a small disk cannot be mounted")
-    mounted = 'mount -t tmpfs -o size=64k none "$1" || exit 77; exec "$2" "$3" disk "$1"'
-    command = ["unshare", "-rm", "sh", "-c", mounted, "sh", str(root), sys.executable, __file__]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    mounted = 'mount -t tmpfs -o size=64k none "$1" || exit 77; exec "$2" "$3" "$4" disk "$1"'
+    command = ["unshare", "-rm", "sh", "-c", mounted, "sh", str(root), *program(__name__)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, cwd=ROOT)
     if done.returncode == 77 or "unshare" in done.stderr:
         pytest.skip("this user may not mount a small disk")
     assert done.stdout == "all is well\n", done.stderr
@@ -348,9 +272,8 @@ def limited(root: Path) -> None:
 @pytest.mark.requirement("Q-42")
 def test_where_a_process_may_write_no_more_the_old_text_stays(tmp_path: Path) -> None:
     root = base(tmp_path / "memory")
-    done = subprocess.run(
-        [sys.executable, __file__, "limited", str(root)], capture_output=True, text=True, check=False, timeout=60
-    )
+    command = [*program(__name__), "limited", str(root)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, cwd=ROOT)
     assert done.stdout == "all is well\n", done.stderr
     assert files(root) == BEFORE
 
@@ -358,7 +281,8 @@ def test_where_a_process_may_write_no_more_the_old_text_stays(tmp_path: Path) ->
 if __name__ == "__main__":
     match sys.argv[1:]:
         case ["victim", folder, operation, code]:
-            victim(Path(folder), operation, int(code))
+            edit = partial(by_hand, code=int(code))
+            victim(Path(folder), int(code), prepared, partial(carried_out, operation=operation), edit)
         case ["crowd", folder, name, each]:
             crowd(Path(folder), name, int(each))
         case ["disk", folder]:
