@@ -9,6 +9,8 @@ import pytest
 from tests.command import clew, commit, write
 from tests.scripted_server import serving
 
+from clew.services.memory_source import asks_for_memory
+
 RETRY = 'def retry(n):\n    """Retry a call n times."""\n    for i in range(n): pass\n'
 LIMIT = "We retry three times, never more: the gateway bans us after four."
 
@@ -77,3 +79,72 @@ def test_a_note_that_does_not_hold_any_more_stays_out(yard: Path, home: Path) ->
     path.write_text(path.read_text(encoding="utf-8").replace("status: active", "status: deprecated"), encoding="utf-8")
     assert kept(yard, "what did we decide about retries?") == []
     assert kept(yard, "how often do we retry a call?") == []
+
+
+@pytest.fixture
+def full_yard(yard: Path) -> Path:
+    """A project with notes of which no file says anything."""
+    for name, text, when in (
+        ("Celery stays", "We chose Celery over Dramatiq in January.", "which task queue do we use"),
+        ("退款审批", "退款超过五百元要主管审批。", "退款要谁审批"),
+        ("Rotation of keys", "Keys of partners rotate every 90 days.", "rotate a key"),
+    ):
+        clew("note", text, "--name", name, "--type", "decision", "--when", when, cwd=yard)
+    return yard
+
+
+@pytest.mark.requirement("P-15")
+@pytest.mark.parametrize(
+    ("question", "note", "line"),
+    [
+        ("which task queue do we use here, and why not dramatiq?", "Celery stays", "only notes found"),
+        ("退款要谁审批？", "退款审批", "只找到笔记"),
+    ],
+)
+def test_a_prompt_never_says_that_nothing_was_found_above_a_note(
+    full_yard: Path, question: str, note: str, line: str
+) -> None:
+    shown = clew("context", "--json", question, cwd=full_yard).json
+    prompt = json.dumps(shown, ensure_ascii=False)
+    assert note in prompt and "Nothing in the workspace" not in prompt
+    assert "No file here was found to bear on this question; what was noted about it stands below." in prompt
+    assert (shown["report"]["nothing_found"], shown["report"]["only_notes"]) == (False, True)
+    asked = clew("ask", "--new", question, cwd=full_yard, env={"CLEW_LANG": "zh" if "谁" in question else "en"})
+    assert note in asked.out and "retry.py" not in asked.out
+    assert line in asked.err and "nothing here matches" not in asked.err
+
+
+@pytest.mark.requirement("W-06", "P-15")
+@pytest.mark.parametrize("question", ["what have we decided about kubernetes?", "我们对 kubernetes 有什么约定"])
+def test_who_asks_for_what_was_never_noted_is_told_so(full_yard: Path, question: str) -> None:
+    shown = clew("context", "--json", question, cwd=full_yard).json
+    assert [one for one in shown["report"]["kept"] if one["source"] == "memory"] == []
+    assert shown["report"]["nothing_found"]
+    assert "clew://" not in clew("ask", "--new", question, cwd=full_yard).out
+
+
+@pytest.mark.requirement("W-06")
+@pytest.mark.parametrize("question", ["我们之前对退款金额有什么约定", "what did we decide about refunds?"])
+def test_only_notes_that_speak_of_what_is_asked_are_read(full_yard: Path, question: str) -> None:
+    shown = json.dumps(clew("context", "--json", question, cwd=full_yard).json, ensure_ascii=False)
+    assert "退款超过五百元" in shown
+    assert LIMIT not in shown and "Dramatiq" not in shown and "90 days" not in shown
+
+
+@pytest.mark.requirement("W-06")
+@pytest.mark.parametrize(
+    ("question", "asks"),
+    [
+        ("why did we choose celery?", True),
+        ("is there a note about staging?", True),
+        ("remember what we said about rounding?", True),
+        ("团队约定的提交格式是什么", True),
+        ("where is the log written?", False),
+        ("why does the form not remember the user?", False),
+        ("how much memory does the index take?", False),
+        ("记住密码功能在哪实现", False),
+        ("日志里为什么没有请求 id", False),
+    ],
+)
+def test_logs_and_memory_of_programs_are_not_what_was_noted(question: str, asks: bool) -> None:
+    assert asks_for_memory(question) is asks

@@ -141,6 +141,7 @@ def _without_model(gathered: Gathered, answer: Answer) -> Iterator[str]:
     given = [piece.fragment for piece in _context(gathered) if piece.fragment.explicit and piece.form != "line"]
     cited = quote(given, query_terms(gathered.question).words)
     searched = gathered.decision.mode is not Mode.MINIMAL and gathered.found
+    searched = searched and not gathered.snapshot.report.only_notes
     if searched and related is not None and gathered.freshened is not None:
         quoted = {one.path for one in cited}
         found = cite(related, read_lines(gathered.freshened.tree), related.query.words)

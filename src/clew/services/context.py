@@ -34,6 +34,7 @@ from clew.core.context.mode import (
     Evidence,
     Mode,
     asked_for,
+    came_to_mind,
     decide,
     explain,
     from_memory,
@@ -143,7 +144,7 @@ class Gathered:
     related: Related | None
     """None where no search was made."""
     found: bool
-    """Whether anything relevant was found, or nothing was needed."""
+    """Whether anything relevant was found, be it a note, or nothing was needed."""
     notices: tuple[str, ...]
     freshened: Freshened | None = None
     cache: Outcome = "off"
@@ -254,7 +255,6 @@ def gather_from(
             most=max(20, min(wish.max_tokens // 200, 400)),
             redacts=wish.redacts,
         )
-    found = found or any(fragment.text for fragment in remembered)
     # A map of the tree answers who asks for one, whatever passages are like the question.
     found = found or any(fragment.source == "tree" for fragment in fragments if "tree" in side_asked)
     snapshot = _assembled(wish, fragments, decision, side_asked, found=found, reason=reason)
@@ -265,7 +265,16 @@ def gather_from(
     kept_back = [shown for path in withheld(wish.question, searches.rows()) if (shown := printable(path)) not in given]
     notices = (*notices, *(f"{path}: withheld, it usually holds secrets; {_ATTACH} {path}" for path in kept_back))
     return Gathered(
-        snapshot, decision, reason, related, found, notices, freshened, searches.outcome, side_asked, wish.question
+        snapshot,
+        decision,
+        reason,
+        related,
+        found or bool(remembered),
+        notices,
+        freshened,
+        searches.outcome,
+        side_asked,
+        wish.question,
     )
 
 
@@ -290,7 +299,7 @@ def _remembered(wish: Wish, place: Place, decision: Decision) -> tuple[list[Frag
         return [], decision
     if asks and wish.mode is None and any(fragment.text for fragment in fragments):
         decision = from_memory(decision.scores)
-    return fragments, decision
+    return fragments, came_to_mind(decision) if fragments else decision
 
 
 def _asking(wish: Wish, place: Place, attached: Attached) -> Asking:

@@ -111,7 +111,8 @@ class _Desk:
         self.budget = budget
         self.frame = frame
         self.mode = mode
-        self.nothing_found = nothing_found
+        noted = any(one.fragment.source == "memory" for one in candidates)
+        self.nothing_found, self.only_notes = nothing_found and not noted, nothing_found and noted
         self.limited = SIDE_SOURCES - side_asked
         self.asked = "\n".join(part for part in (frame.question, question) if part)
         if frame.closing:
@@ -246,7 +247,8 @@ class _Desk:
             made.append(Layer(RECENT, "user", (_block(self.frame.recent, recent, self.recent_mark),)))
         context = _spoken(choice, recent=False)
         if context.bodies or context.lines:
-            heading = _joined(self.frame.nothing, self.frame.context) if self.nothing_found else self.frame.context
+            missing = self.frame.nothing if self.nothing_found else self.frame.only_notes if self.only_notes else ""
+            heading = _joined(missing, self.frame.context)
             made.append(Layer(CONTEXT, "user", (_block(heading, context, self.context_mark),)))
         elif self.nothing_found and self.frame.nothing:
             made.append(Layer(CONTEXT, "user", (self.frame.nothing,)))
@@ -291,6 +293,7 @@ class _Desk:
             kept=tuple(kept),
             trimmed=tuple(trimmed),
             nothing_found=self.nothing_found,
+            only_notes=self.only_notes,
         )
 
     def refuse(self) -> NoReturn:

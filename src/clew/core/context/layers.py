@@ -39,6 +39,8 @@ class Frame:
     """Heads the layer of fragments."""
     nothing: str = "Nothing in the workspace was found to bear on this question."
     """Stands in the context layer where context was wanted and none was found."""
+    only_notes: str = "No file here was found to bear on this question; what was noted about it stands below."
+    """Stands there where only memory bears on the question."""
     question: str = "Question:"
     """Heads the question."""
     closing: str = ""

@@ -89,6 +89,7 @@ REASONS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "lean.pinned": ('asks for the names of pinned files ("{}")', "询问固定文件的名字（“{}”）"),
         "lean.runner": ('asks which tools this project runs with ("{}")', "询问项目所用的工具（“{}”）"),
         "memory": ("asks for what was noted", "询问记下的内容"),
+        "noted": ("may be about this project, and a note came to mind", "可能与本项目有关，并想起了一条笔记"),
         "rich.followup": ('reads like a follow-up ("{}")', "像是接着上文说的（“{}”）"),
         "rich.error": ('reads like an error seen here ("{}")', "像是这里出现的错误（“{}”）"),
         "rich.named": ('names what looks like a part of this project ("{}")', "提到的像是本项目的一部分（“{}”）"),
@@ -325,6 +326,11 @@ def going_on(decision: Decision) -> Decision:
 def from_memory(scores: Mapping[Mode, float]) -> Decision:
     """The mode for a question that asks for what was noted, where memory holds it."""
     return _decision(Mode.RICH, "memory", "", scores)
+
+
+def came_to_mind(decision: Decision) -> Decision:
+    """The decision where a note came to mind: then it is not true that nothing here matches."""
+    return _decision(Mode.RICH, "noted", "", decision.scores) if decision.code == "nothing" else decision
 
 
 def asked_for(mode: Mode, scores: Mapping[Mode, float]) -> Decision:

@@ -69,6 +69,8 @@ class Report:
     trimmed: tuple[Trimmed, ...]
     nothing_found: bool = False
     """Context was wanted, and nothing here bears on the question."""
+    only_notes: bool = False
+    """Context was wanted, and only what memory holds bears on the question, no file."""
 
     def to_json(self) -> dict[str, object]:
         """All of it, as plain values."""
@@ -94,6 +96,8 @@ class Report:
         if self.nothing_found:
             tail = f"（{shown} 个片段）" if zh else f" ({shown} fragments)"
             return ("没有找到相关内容" if zh else "nothing relevant found") + (tail if shown else "")
+        if self.only_notes:
+            return f"只找到笔记（{shown} 个片段）" if zh else f"only notes found ({shown} fragments)"
         if zh:
             return f"{shown} 个片段"
         return f"{shown} fragment{'' if shown == 1 else 's'}"
