@@ -48,6 +48,8 @@ EMBEDDED_AT_THE_WRITE: Final = 6
 """Texts of a note that are embedded before its write ends, in a small memory: 0.05 s each."""
 _UNREAD: Final = "!"
 """In the place of the branch: the file could not be read."""
+_TOLD: Final = 100
+"""Files from one report of progress to the next."""
 _FORMAT: Final = 3
 """Raise it when what may be kept of a note changes."""
 
@@ -102,6 +104,8 @@ class Hinter:
     """The branch at hand; asked only where a note belongs to one."""
     personal: bool = True
     """Whether the user's own notes take part, beside those of the workspace."""
+    progress: Callable[[int, int], None] | None = None
+    """Told of files of notes that were read and of how many there are to read."""
     _notices: list[str] = field(default_factory=list[str])
 
     def hints(
@@ -214,10 +218,14 @@ class Hinter:
         the first by path counts.
         """
         before = self._said()
-        said: dict[str, tuple[str, str, Note | None]] = {}
-        for path, looks in sorted(self.documents.looks().items()):
-            known = before.get(path)
-            said[path] = known if known is not None and known[0] == looks else self._now(path, looks)
+        now = self.documents.looks()
+        said = {path: before[path] for path, looks in now.items() if path in before and before[path][0] == looks}
+        new = [path for path in now if path not in said]
+        for number, path in enumerate(new, 1):
+            said[path] = self._now(path, now[path])
+            if self.progress is not None and (number % _TOLD == 0 or number == len(new)):
+                self.progress(number, len(new))
+        said = dict(sorted(said.items()))
         self._write(NOTES, _Said(_FORMAT, said))
         notes: dict[str, Note] = {}
         for _, _, note in said.values():

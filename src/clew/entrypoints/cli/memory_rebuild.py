@@ -23,7 +23,9 @@ def rebuild(as_json: bool) -> None:
     with memory_of(app) as memory:
         counts = memory.rebuild()
         with bar(app.language, TEXTS["rebuild.embedding"][app.language == "zh"]) as tick:
-            embedded = app.hinter().rebuild(tick)
+            hinter = app.hinter()
+            hinter.progress = memory.progress
+            embedded = hinter.rebuild(tick)
     if as_json:
         click.echo(json_line({"documents": counts["documents"], "embedded": embedded}))
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 import click
@@ -9,6 +10,7 @@ import click
 from clew.app import App
 from clew.core.text.printable import printable
 from clew.entrypoints.cli.brief import end_after
+from clew.entrypoints.cli.progress import reading
 from clew.entrypoints.cli.remembering import given_text
 from clew.entrypoints.cli.style import aside, json_line, line, pale
 from clew.entrypoints.cli.texts import say
@@ -72,7 +74,9 @@ def recall(
         hinter.reject(rejected, text)
         _told(as_json, {"rejected": rejected}, say("recall.rejected", app.language, printable(rejected)))
         return
-    found = hinter.hints(text, role=role, session=session, run=run)
+    # With a deadline somebody else reads along, and nobody looks.
+    with contextlib.nullcontext() if deadline else reading(app.language) as hinter.progress:
+        found = hinter.hints(text, role=role, session=session, run=run)
     if call_off is not None:
         call_off()
     if as_json:

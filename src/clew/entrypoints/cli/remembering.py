@@ -14,6 +14,7 @@ from click.shell_completion import CompletionItem
 from clew.app import App
 from clew.core.memory.document import PREFIX, reference_of
 from clew.core.text.printable import printable
+from clew.entrypoints.cli.progress import reading
 from clew.entrypoints.cli.style import aside, json_line
 from clew.entrypoints.cli.texts import say
 from clew.entrypoints.cli.wording import translated
@@ -45,7 +46,8 @@ def memory_of(app: App) -> Iterator[Memory]:
         told = say("memory.former", app.language, former, line, place)
         aside(say("note", app.language) + told)
     try:
-        yield memory
+        with reading(app.language, gives_way=True) as memory.progress:
+            yield memory
     finally:
         memory.close()
         for notice in memory.notices:

@@ -13,6 +13,7 @@ from clew.adapters.memory_git import MemoryGit
 from clew.app import App
 from clew.core.text.printable import printable
 from clew.core.text.redact import redact
+from clew.entrypoints.cli.progress import busy
 from clew.entrypoints.cli.prose import width
 from clew.entrypoints.cli.style import apply_color, aside, padded, pale
 from clew.entrypoints.cli.texts import say
@@ -93,7 +94,8 @@ def _secrets(text: str) -> dict[str, int]:
 
 def _exchange(app: App, git: MemoryGit, as_json: bool, *, join: bool, anyway: bool) -> None:
     try:
-        done = synchronise(git, join=join, secrets=no_secrets if anyway else _secrets)
+        with busy(say("progress.exchanging", app.language, "{}")):
+            done = synchronise(git, join=join, secrets=no_secrets if anyway else _secrets)
     except ClewError as error:
         app.audit.write("sync", reason=str(error))
         raise

@@ -189,6 +189,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     # -- progress
     "progress.indexing": ("indexing {} of {} files", "正在索引 {} / {} 个文件"),
+    "progress.reading": ("reading {} of {} files", "正在读取 {} / {} 个文件"),
+    "progress.exchanging": ("exchanging memory with its remote: {} s", "正在与远程交换记忆：{} 秒"),
 }
 """Id to (English, Chinese). Both hold the same number of `{}`."""
 
