@@ -31,7 +31,7 @@ from clew.core.handoff.gate import is_small_talk
 from clew.core.handoff.ledger import Language, Ledger, Sections
 from clew.core.handoff.plan import Plan, read_plan
 from clew.core.handoff.sentences import cut, ends, sentences, size
-from clew.core.handoff.works import Works
+from clew.core.handoff.works import OWN_WORDS, Works
 
 MOST_REQUEST: Final = 6_000
 """Bytes of the user's request that a ledger keeps."""
@@ -54,6 +54,8 @@ _WORDS: Final = {
     "hints": ("hints used: ", "用过的提示："),
     "found": ("found: ", "发现："),
 }
+_RULED: Final = ("branch `", *OWN_WORDS, *_WORDS["hints"])
+"""How lines of the state begin that are made anew in each window."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +146,12 @@ class _Telling:
             for text in texts:
                 self._keep(kind, text)
         for text in before.state:
-            for word in _WORDS["found"]:
-                if text.startswith(word):
-                    self._keep("found", text.removeprefix(word))
+            found = next((text.removeprefix(word) for word in _WORDS["found"] if text.startswith(word)), "")
+            if found or not (self._works.still_failing(text) or text.startswith(_RULED)):
+                self._keep("found", found or text)
+        for text in before.progress:
+            self._keep("noted", text)
+        self._ahead = before.next[0] if before.next else ""
         if before.request:
             self._requests.append(_Request(before.request, question=False))
         self._clock += 1

@@ -156,7 +156,7 @@ def replaces(newer: Statement, older: Statement) -> bool:
 def _says_new(newer: Statement, older: Statement, value: str) -> bool:
     """Whether the older statement has the new values too, and names the old one only to tell them apart."""
     fresh = {number for number, _ in newer.measures} | newer.dates | {one for _, one in newer.named}
-    return any(contains(older.text, one) for one in fresh if one != value and not contains(one, value))
+    return any(contains(older.text, one) for one in fresh if not contains(value, one) and not contains(one, value))
 
 
 def contains(text: str, value: str) -> bool:

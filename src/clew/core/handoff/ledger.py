@@ -10,7 +10,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final, Literal
 
 from clew.core.text.frontmatter import Problem, Value, edit, parse, written
@@ -359,16 +359,19 @@ def newest(ledgers: Sequence[Ledger], *, branch: str = "", thread: str = "", ses
         here,
     ):
         if near:
-            return max(near, key=_age)
+            return max(near, key=age)
     return None
 
 
-def of_window(ledgers: Sequence[Ledger], session: str, window: int) -> Ledger | None:
-    """The ledger of a session's window; the later one where two say so."""
-    found = [one for one in ledgers if one.session == session and one.window == window and session]
-    return max(found, key=_age) if found else None
+def of_window(ledgers: Sequence[Ledger], session: str, window: int, branch: str = "") -> Ledger | None:
+    """The ledger of a session's window on a branch that still holds; the later one where two say so."""
+    own = (session, window, branch)
+    found = [one for one in ledgers if one.holds and (one.session, one.window, one.branch) == own and session]
+    return max(found, key=age) if found else None
 
 
-def _age(one: Ledger) -> tuple[float, str]:
-    changed = one.updated or one.created
-    return (changed.timestamp() if changed else 0.0, one.stem)
+def age(one: Ledger) -> tuple[datetime, str]:
+    """A key that sorts ledgers from the one that was changed first to the one that was changed last. A time without a
+    zone counts as UTC."""
+    changed = one.updated or one.created or datetime(1, 1, 1, tzinfo=UTC)
+    return (changed if changed.tzinfo else changed.replace(tzinfo=UTC), one.stem)

@@ -29,6 +29,9 @@ _WORDS: Final = {
     "altered": ("changed by somebody else: ", "被他人改动："),
     "gone": ("no longer there, removed by somebody else: ", "已不存在，被他人删除："),
 }
+OWN_WORDS: Final = tuple(form for forms in _WORDS.values() for form in forms)
+"""How the lines begin that `Works.told` gives."""
+_TOLD: Final = re.compile(r"`(?P<command>[^`]+)`(?: — .*)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,15 @@ class Works:
             return
         self._altered[path] = cut(" ".join(event.text.split()), _MOST_GIST)
         yield from event.text.splitlines()[:_MOST_SCANNED]
+
+    def still_failing(self, told: str) -> bool:
+        """Take over what an earlier ledger says of a run; True where that failed. It stands until the run passes."""
+        word = next((form for key in ("fails", "passed") for form in _WORDS[key] if told.startswith(form)), "")
+        match = _TOLD.fullmatch(told.removeprefix(word)) if word in _WORDS["fails"] else None
+        if match:
+            words = _words(match["command"])
+            self._runs.append(_Run(" ".join(words[:2]), tuple(words[2:6]), ok=False, told=match[0]))
+        return match is not None
 
     def take_back(self) -> None:
         """The last change to a file was taken back: what it said does not hold."""
