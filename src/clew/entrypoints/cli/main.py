@@ -26,6 +26,8 @@ COMMANDS = {
     "log": ("clew.entrypoints.cli.log", "log", "Add an entry to today's log."),
     "memory": ("clew.entrypoints.cli.memory", "memory", "List, search, edit and check what is remembered."),
     "recall": ("clew.entrypoints.cli.recall", "recall", "Show what comes to mind for a message."),
+    "handoff": ("clew.entrypoints.cli.handoff", "handoff", "Show what the window before left for the next."),
+    "plan": ("clew.entrypoints.cli.handoff", "plan", "Show the plan, its versions and what changed."),
     "models": (
         "clew.entrypoints.cli.models",
         "models",

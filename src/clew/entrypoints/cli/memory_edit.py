@@ -35,7 +35,7 @@ _NAMELESS = "note"
 
 
 @dataclass(slots=True)
-class _Editing:
+class Editing:
     """One visit of the editor. What was written there is never lost."""
 
     app: App
@@ -108,7 +108,7 @@ def edit(ref: str, as_json: bool) -> None:
     app = App.here()
     with memory_of(app) as memory:
         document = memory.find(ref)
-        editing = _Editing(app, document.name)
+        editing = Editing(app, document.name)
         try:
             saved = memory.edit(document.path, editing)
         except ClewError as error:
@@ -133,7 +133,7 @@ def add(text: str | None, as_json: bool, **wished: Any) -> None:
         if text is not None or sys.stdin is None or not os.isatty(sys.stdin.fileno()):
             keep(app, memory, given_text(text), as_json, **wished)
             return
-        editing = _Editing(app, wished["name"] or _NAMELESS)
+        editing = Editing(app, wished["name"] or _NAMELESS)
         try:
             words, more = _written(app, editing(_template(wished)))
             keep(app, memory, words, as_json, **(wished | more))

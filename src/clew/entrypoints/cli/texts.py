@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from clew.entrypoints.cli.handoff_zh import HANDOFF_TEXTS
 from clew.entrypoints.cli.notes_zh import NOTES_TEXTS
 from clew.entrypoints.cli.purge_zh import PURGE_TEXTS
 from clew.entrypoints.cli.recall_zh import RECALL_TEXTS
@@ -9,6 +10,7 @@ from clew.entrypoints.cli.run_zh import RUN_TEXTS
 from clew.entrypoints.cli.sync_zh import SYNC_TEXTS
 
 TEXTS: dict[str, tuple[str, str]] = {
+    **HANDOFF_TEXTS,
     **NOTES_TEXTS,
     **PURGE_TEXTS,
     **RECALL_TEXTS,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from clew.entrypoints.cli.facts_zh import FACTS
+from clew.entrypoints.cli.handoff_zh import HANDOFF
 from clew.entrypoints.cli.mcp_zh import MCP
 from clew.entrypoints.cli.memory_zh import MEMORY
 from clew.entrypoints.cli.notes_zh import NOTES
@@ -18,6 +19,7 @@ from clew.entrypoints.cli.sync_zh import SYNC
 
 CHINESE: dict[str, str] = (
     FACTS
+    | HANDOFF
     | MCP
     | MEMORY
     | NOTES
