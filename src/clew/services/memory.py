@@ -250,7 +250,8 @@ class Memory:
         """What is wrong with the documents, after what can be mended was mended (`fix`)."""
         mended: list[Receipt] = []
         if fix:
-            for path, changes in mends(list(self.documents.read_all(self.progress)), self.documents.new_id).items():
+            everything, before = list(self.documents.read_all(self.progress)), self._known.ids_indexed()
+            for path, changes in mends(everything, self.documents.new_id, before).items():
                 receipt = self.documents.set_fields(path, changes)
                 mended.append(receipt)
                 self._saved("edited", receipt, "mended " + ", ".join(changes))

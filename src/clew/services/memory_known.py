@@ -27,6 +27,8 @@ FEW: Final = 1_000
 """Files that a command indexes without anybody waiting long (0.9 ms each)."""
 _MOST_UNKNOWN: Final = 100
 """Files that are read under a lock (0.3 ms each)."""
+_LEAST_OF_ID: Final = 5
+"""Characters of the beginning of an id, for `mem_` alone means nothing."""
 _NOTHING: Final[tuple[None, tuple[int, ...]]] = (None, ())
 
 Progress = Callable[[int, int], None]
@@ -88,9 +90,11 @@ class Known:
         narrowed: Callable[[list[Document]], list[Document]],
         progress: Progress | None = None,
     ) -> Document:
-        """The document of a reference, an id, a path below the memory root, or the name of a near one.
+        """The document of a reference, an id, a path below the memory root, the name of a near one, or the beginning of
+        an id that no other near one has.
 
-        `narrowed` says which of several with one name are meant. Raises NotFound, UsageError.
+        `narrowed` says which of several with one name are meant. Raises NotFound, with the paths of `candidates` where
+        there are several, and UsageError.
         """
         wanted = bare_id(ref)
         if not wanted:
@@ -101,18 +105,25 @@ class Known:
             self.freshened(progress)
             names = self._names()
         meant = [
-            row.path for row in names.rows if row.reference == wanted or row.path in paths or same(row.name, wanted)
+            row.path
+            for row in names.rows
+            if row.reference == wanted or row.path in paths or same(row.name, wanted) or _begins(row.reference, wanted)
         ]
         among = list(self.documents.read_these(sorted({*meant, *names.others, *names.missed}), progress))
         ids = [*(row.reference for row in names.rows), *(one.id for one in among)]
+        near = [one for one in among if is_near(one)]
         for found in (
-            [one for one in among if one.id == wanted],
+            # An id that was copied into another workspace means the document of this one.
+            [one for one in near if one.id == wanted] or [one for one in among if one.id == wanted],
             [one for one in among if one.path in paths],
-            narrowed([one for one in among if same(one.name, wanted) and is_near(one)]),
+            narrowed([one for one in near if same(one.name, wanted)]),
+            [one for one in near if _begins(one.id, wanted)],
         ):
             if len(found) > 1:
-                told = ", ".join(f"`{one.path}`" for one in found[:5])
-                raise NotFound(f"`{printable(wanted, 80)}` is more than one document: {told}", hint="name its path")
+                told = ", ".join(f"`{printable(one.path)}`" for one in found[:5])
+                more = f", {len(found) - 5} more" if len(found) > 5 else ""
+                wrong = f"`{printable(wanted, 80)}` is more than one document: {told}{more}"
+                raise NotFound(wrong, hint="name its path", candidates=tuple(one.path for one in found))
             if found:
                 return found[0]
         close = nearest(wanted, tuple(filter(None, ids)))
@@ -149,6 +160,11 @@ class Known:
 def same(one: str, other: str) -> bool:
     """Whether two names are one, whatever their case and blanks."""
     return " ".join(one.casefold().split()) == " ".join(other.casefold().split())
+
+
+def _begins(id_: str, wanted: str) -> bool:
+    """Whether `wanted` is enough of an id to mean it."""
+    return len(wanted) >= _LEAST_OF_ID and id_.startswith(wanted)
 
 
 def are_few(documents: Documents) -> bool:

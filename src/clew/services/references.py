@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import os
 import re
@@ -19,11 +18,11 @@ from clew.adapters.sources.files import WorkTree
 from clew.adapters.sources.git_state import COMMIT, DIFF, STATUS, GitState
 from clew.adapters.sources.tree import DirectoryTree
 from clew.core.context.fragment import Exchange
-from clew.core.memory.document import PREFIX, tier_of
+from clew.core.memory.document import PREFIX
 from clew.core.text.content import decode
 from clew.core.text.printable import printable, unescaped
 from clew.core.text.redact import is_secret_path, redact
-from clew.errors import NotFound, Refused, UsageError
+from clew.errors import NotFound, Refused, StoreError, UsageError
 from clew.services.code_index import freshen
 from clew.services.context import Place
 from clew.services.passages import MAP_REF, listed_files
@@ -35,7 +34,9 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 16 << 20
 """A longer file is not opened."""
-FORMS = ("path", "path:line", "path:10-42", "clew://memory/ID", "exchange:3", STATUS, "a commit's hash")
+FORMS = (
+    "path", "path:line", "path:10-42", "clew://memory/ID", "a note's name", "exchange:3", STATUS, "a commit's hash",
+)  # fmt: skip
 """What a reference may look like."""
 GIT_REFERENCES = ("git:branch", STATUS, "git:last-commit", "git:commits")
 _RANGE = re.compile(r"(?P<path>.+?):(?P<first>\d+)(?:-(?P<last>\d+))?(?::\d+)?", re.DOTALL)
@@ -108,13 +109,31 @@ def open_reference(
                 return _file(name, path, place, first, int(match["last"] or first))
     if isinstance(place.git, Git) and _HASH.fullmatch(ref) and (commit := place.git.resolve(ref)):
         return _commit(commit, place.git)
-    if memory is not None and tier_of(ref.partition("#")[0]) is not None:
-        # A document without an id is cited by its path below the memory root.
-        with contextlib.suppress(NotFound):
-            return _document(ref, memory())
     if os.path.isabs(ref) or ref.split("/")[0] in ("..", "~"):
         raise _outside(ref, place)
+    if memory is not None and (found := _named(ref, memory)) is not None:
+        return found
     raise _nothing(match["path"] if (match := _RANGE.fullmatch(ref)) else ref, place)
+
+
+def _named(ref: str, memory: Callable[[], Memory]) -> Opened | None:
+    """The document of memory that goes by this path, name or beginning of an id; None where there is none.
+
+    Raises NotFound where there are several, or not the lines that are asked for.
+    """
+    bare, _, lines = ref.partition("#")
+    if not bare.strip():
+        return None
+    try:
+        found = memory().find(bare)
+    except NotFound as error:
+        if error.facts:
+            raise
+        return None
+    except StoreError:
+        # What is looked for may be a file that is not there: then that is to be said.
+        return None
+    return _document(f"{found.path}#{lines}", memory())
 
 
 def _existing(name: str, place: Place) -> Path | None:

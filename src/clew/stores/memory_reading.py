@@ -250,6 +250,16 @@ class MemoryReading:
         )
         return {row[0]: (Named._make(row[:5]), row[5:]) for row in self._db.execute(query, values)}
 
+    def twice(self, ids: Sequence[str]) -> set[str]:
+        """Those of the ids that more than one document has."""
+        found: set[str] = set()
+        for part in _parts(ids):
+            query = (
+                f"select reference from documents where reference in ({_marks(part)}) group by 1 having count(*) > 1"
+            )
+            found.update(row[0] for row in self._db.execute(query, part))
+        return found
+
     # -- likeness
 
     def likest(self, vector: Floats, chosen: Filter, most: int) -> list[tuple[int, float]]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from clew.core.memory.document import KEYS, MOST_DESCRIPTION, MOST_NAME, Document, clean_line, nearest
+from clew.core.text.frontmatter import UNCLOSED
 from clew.core.text.scalars import Given
 
 
@@ -30,26 +31,31 @@ def check(
     documents: Sequence[Document], *, today: date, indexed: Mapping[str, str] | None = None
 ) -> tuple[Finding, ...]:
     """All findings, by path and line. `indexed` gives the id that a path had when it was indexed."""
-    readable = [document for document in documents if document.readable]
+    readable = _sound(documents)
+    before = _before(readable, indexed or {})
     found = [
-        *(finding for document in documents for finding in _alone(document, today)),
-        *_identities(readable, indexed or {}),
+        *(finding for document in documents for finding in _alone(document, today, before)),
+        *_identities(readable, indexed or {}, before),
         *_links(readable),
         *_cycles(readable),
     ]
     return tuple(sorted(found, key=lambda finding: (finding.path, finding.line, finding.kind, finding.what)))
 
 
-def mends(documents: Sequence[Document], new_id: Callable[[], str]) -> dict[str, Mapping[str, Given]]:
+def mends(
+    documents: Sequence[Document], new_id: Callable[[], str], indexed: Mapping[str, str] | None = None
+) -> dict[str, Mapping[str, Given]]:
     """By path, the changes to front matter that mend what can be mended: an id, the other side of a link.
 
-    `new_id` gives an id that no document has.
+    `new_id` gives an id that no document has. A document that lost the id it had when it was indexed gets that again.
+    One whose front matter has no end is left alone: only a person knows where it ends.
     """
-    readable = [document for document in documents if document.readable]
+    readable = _sound(documents)
     changes: defaultdict[str, dict[str, Given]] = defaultdict(dict)
+    before = _before(readable, indexed or {})
     for document in readable:
         if not document.id:
-            changes[document.path]["id"] = new_id()
+            changes[document.path]["id"] = before.get(document.path) or new_id()
     by_id = _by_id(readable)
     for old, new in _half_links(readable, by_id):
         side, key, known, id = (
@@ -65,21 +71,43 @@ def mends(documents: Sequence[Document], new_id: Callable[[], str]) -> dict[str,
     return {path: {key: _single(value) for key, value in one.items()} for path, one in changes.items()}
 
 
+def _sound(documents: Sequence[Document]) -> list[Document]:
+    """Those of which it is known what they say of themselves."""
+    return [document for document in documents if document.readable and not document.unclosed]
+
+
+def _before(documents: Sequence[Document], indexed: Mapping[str, str]) -> dict[str, str]:
+    """By path, the ids that documents without one had when they were indexed, where no other document has them now."""
+    taken = {document.id for document in documents}
+    lost = [document.path for document in documents if not document.id and indexed.get(document.path)]
+    return {path: indexed[path] for path in lost if indexed[path] not in taken}
+
+
 def _single(value: Given) -> Given:
     return value[0] if isinstance(value, tuple) and len(value) == 1 else value
 
 
-def _alone(document: Document, today: date) -> Iterator[Finding]:
-    """What is wrong with one document, whatever the others say."""
+def _alone(document: Document, today: date, before: Mapping[str, str]) -> Iterator[Finding]:
+    """What is wrong with one document, whatever the others say. `before` as in `_before`."""
     path, lines = document.path, document.lines
+    if document.unclosed:
+        # All else that could be said follows from it.
+        (problem,) = (one for one in document.problems if one.what == UNCLOSED)
+        hint = "end the block with a line `---`; `--fix` does not touch the file"
+        yield Finding(path, problem.line, problem.what, hint, "front")
+        return
+    bad = "" if document.id or path in before else "the document has no id, so nothing can point to it"
     kind = "front" if document.readable else "unreadable"
     for problem in document.problems:
-        yield Finding(path, problem.line, problem.what, problem.hint, kind)
+        if document.readable and not document.id and problem.line == lines.get("id"):
+            bad = bad and problem.what
+        else:
+            yield Finding(path, problem.line, problem.what, problem.hint, kind)
     if not document.readable:
         return
-    if not document.id:
-        what = "the id cannot be used" if "id" in lines else "the document has no id, so nothing can point to it"
-        yield Finding(path, lines.get("id", 1), what, "`--fix` gives it one", "no-id", mends=True)
+    if bad:
+        hint = "`--fix` gives it another" if "id" in lines else "`--fix` gives it one"
+        yield Finding(path, lines.get("id", 1), bad, hint, "no-id", mends=True)
     active = document.status == "active"
     if active and not document.description and document.tier in ("user", "note"):
         what, hint = "without a description it is never hinted", "add `description:`, one line that says what it tells"
@@ -109,18 +137,22 @@ def _alone(document: Document, today: date) -> Iterator[Finding]:
         yield Finding(path, lines.get("scope", 1), what, hint, "place")
 
 
-def _identities(documents: Sequence[Document], indexed: Mapping[str, str]) -> Iterator[Finding]:
+def _identities(
+    documents: Sequence[Document], indexed: Mapping[str, str], lost: Mapping[str, str]
+) -> Iterator[Finding]:
     for id, same in _by_id(documents).items():
         for document in same if len(same) > 1 else ():
             others = ", ".join(f"`{other.path}`" for other in same[:10] if other is not document)
             what, hint = f"the id `{id}` is also that of {others}", "give one of them another id, or delete it"
             yield Finding(document.path, document.lines.get("id", 1), what, hint, "same-id")
     for document in documents:
-        before = indexed.get(document.path, document.id)
+        before = lost.get(document.path) or (indexed.get(document.path) if document.id else "")
         if before and before != document.id:
             what = f"the id was `{before}` when it was indexed; references to that find nothing"
             hint = f"set `id: {before}` again, unless another document is meant to be here now"
-            yield Finding(document.path, document.lines.get("id", 1), what, hint, "new-id")
+            if document.path in lost:
+                hint = f"`--fix` sets `id: {before}` again"
+            yield Finding(document.path, document.lines.get("id", 1), what, hint, "new-id", mends=document.path in lost)
 
 
 def _links(documents: Sequence[Document]) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ from datetime import date
 from difflib import get_close_matches
 from typing import Final
 
-from clew.core.text.frontmatter import Front, Problem, Value, parse
+from clew.core.text.frontmatter import UNCLOSED, Front, Problem, Value, parse
 
 TYPES: Final = ("preference", "decision", "procedure", "gotcha", "reference", "profile", "note")
 STATUSES: Final = ("active", "superseded", "deprecated", "deleted")
@@ -87,6 +87,11 @@ class Document:
     """False where the file could not be read; then `problems` says why, and the rest is empty."""
 
     @property
+    def unclosed(self) -> bool:
+        """Whether its front matter has no end, so that nothing is known of it but text."""
+        return any(problem.what == UNCLOSED for problem in self.problems)
+
+    @property
     def hint_name(self) -> str:
         """The name on one line, without control characters, capped."""
         return clean_line(self.name, MOST_NAME)
@@ -125,6 +130,11 @@ def reference_of(id_: str) -> str:
 def bare_id(ref: str) -> str:
     """The id, or whatever else names a document, in a reference to it or to lines of it."""
     return ref.strip().partition("#")[0].removeprefix(PREFIX)
+
+
+def is_made(id_: str) -> bool:
+    """Whether an id is one that Clew makes."""
+    return bool(re.fullmatch(r"mem_[0-9a-f]{12}", id_))
 
 
 def read_document(path: str, text: str) -> Document:
@@ -235,7 +245,7 @@ def _id(reading: _Reading) -> str:
     given = reading.text("id")
     if given and not re.fullmatch(r"[\w.-]{1,80}", given):
         what = "the id has characters other than letters, digits, `.`, `_` and `-`, or is over 80 long"
-        reading.report("id", what, "take it out, and a new one is given by `clew memory check --fix`")
+        reading.report("id", what, "`clew memory check --fix` gives it another")
         return ""
     return given
 

@@ -40,6 +40,15 @@ class Hit:
     snippet: str
     """Empty where only the reference found room."""
 
+    @property
+    def told(self) -> tuple[str, ...]:
+        """What says where it stands, each thing once: the name, the day where the name has none, the headings below
+        the title. Names and headings are as somebody wrote them."""
+        day, parts = self.at[:10], self.heading.split(" > ")
+        if parts[0] == self.name or (day and day in parts[0]):
+            del parts[0]
+        return tuple(filter(None, (self.name, "" if day in self.name else day, " > ".join(parts))))
+
 
 @dataclass(frozen=True, slots=True)
 class Packed:

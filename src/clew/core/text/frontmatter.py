@@ -43,6 +43,9 @@ _NOTHING: Final = frozenset({"", "~", "null", "Null", "NULL"})
 _SIMPLE_QUOTED = lazy_pattern(r'"([^"\\\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff]*)"')
 _BEHIND_VALUE = lazy_pattern(r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|\[[^\]"'#]*\])""")
 
+UNCLOSED: Final = "the front matter is never closed, so it counts as text"
+"""What a `Problem` says of a block without an end."""
+
 
 @cache
 def _yaml() -> Any:
@@ -159,8 +162,7 @@ def _block(text: str) -> _Block:
     closing = next((at for at in range(first + 1, len(lines)) if _CLOSING.fullmatch(_bare(lines[at]))), None)
     if closing is None:
         if keyed:
-            hint = "end the block with a line `---`"
-            block.problems.append(Problem(first + 1, "the front matter is never closed, so it counts as text", hint))
+            block.problems.append(Problem(first + 1, UNCLOSED, "end the block with a line `---`"))
         return block
     if first:
         what = "the front matter begins below a blank line, where other tools do not see it"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict, replace
 from datetime import date, datetime
 from pathlib import Path
@@ -85,7 +86,9 @@ def list_(
         found = [one for one in chosen if status or bool(one.stale(today)) == stale]
         unreadable = sum(not one.readable for one in documents)
         hidden = 0 if stale or status else sum(bool(one.stale(today)) and one.readable for one in chosen)
-        show_list(app, memory, found, as_json, everything=everything)
+        ids = Counter(one.id for one in documents if one.id)
+        twice = {id_ for id_, count in ids.items() if count > 1}
+        show_list(app, memory, found, as_json, everything=everything, twice=twice)
     if not found:
         aside(say("memory.none", app.language) if documents else say("memory.empty", app.language))
     if hidden:

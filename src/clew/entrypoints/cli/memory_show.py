@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from datetime import date
 from itertools import groupby
@@ -33,20 +33,31 @@ _ID = 16
 _KIND = 10
 
 
-def show_list(app: App, memory: Memory, documents: Sequence[Document], as_json: bool, *, everything: bool) -> None:
-    """Documents, one a line, newest first; those of the user stand above those of a workspace."""
+def show_list(
+    app: App,
+    memory: Memory,
+    documents: Sequence[Document],
+    as_json: bool,
+    *,
+    everything: bool,
+    twice: Collection[str],
+) -> None:
+    """Documents, one a line, newest first; those of the user stand above those of a workspace.
+
+    `twice`: ids that several documents have. They open none of them, so these go by their paths.
+    """
     today = memory.clock().date()
     rows = sorted(documents, key=_age, reverse=True)
     rows.sort(key=lambda one: one.workspace)
     if as_json:
-        click.echo(json_line([_row(one, memory, today) for one in rows]))
+        click.echo(json_line([_row(one, memory, today, twice) for one in rows]))
         return
     columns = max(shutil.get_terminal_size().columns, 60) if sys.stdout.isatty() else 0
     for workspace, group in groupby(rows, key=lambda one: one.workspace):
         if everything:
             click.echo(pale(printable(workspace) or say("memory.yours", app.language)))
         for one in group:
-            click.echo(_line(one, columns, today, app.language))
+            click.echo(_line(one, columns, today, app.language, twice))
 
 
 def _age(one: Document) -> tuple[str, str]:
@@ -54,7 +65,7 @@ def _age(one: Document) -> tuple[str, str]:
     return (changed.isoformat() if changed else "", one.path)
 
 
-def _line(one: Document, columns: int, today: date, language: str) -> str:
+def _line(one: Document, columns: int, today: date, language: str, twice: Collection[str]) -> str:
     changed = _age(one)[0] or "-"
     kind = one.tier if one.tier in ("log", "reflection", "handoff") else one.type
     branch = f" @{printable(one.branch)}" if one.branch else ""
@@ -63,18 +74,20 @@ def _line(one: Document, columns: int, today: date, language: str) -> str:
     name, told = one.hint_name, one.hint_description
     # A note without a name of its own is called by its first words.
     about = f"{name}{branch}{mark} - {told}" if told and not told.startswith(name) else f"{told or name}{branch}{mark}"
-    head = f"{padded(printable(one.id or one.path), _ID)}  {padded(kind, _KIND)}  {changed:<10}  "
+    named = one.path if one.id in twice else one.id or one.path
+    head = f"{padded(printable(named), _ID)}  {padded(kind, _KIND)}  {changed:<10}  "
     # What a hint shows is one clean line already.
     room = columns - _ID - _KIND - 16 if columns else 0
     return (pale(head) + cut(about, room)).rstrip()
 
 
-def _row(one: Document, memory: Memory, today: date) -> dict[str, Any]:
+def _row(one: Document, memory: Memory, today: date, twice: Collection[str]) -> dict[str, Any]:
     names = (
         "id", "ref", "tier", "workspace", "name", "description", "type", "scope", "branch", "status", "tags",
         "when", "supersedes", "superseded_by", "readable",
     )  # fmt: skip
     row = {name: getattr(one, name) for name in names}
+    row["ref"] = one.path if one.id in twice else one.ref
     days = {name: _iso(getattr(one, name)) for name in ("created", "updated", "expires")}
     return row | days | {"path": str(memory.documents.root / one.path), "stale": one.stale(today)}
 
@@ -94,10 +107,9 @@ def show_found(app: App, found: Found, as_json: bool) -> None:
     for number, hit in enumerate(found.hits):
         if number:
             click.echo()
-        facts = [printable(hit.name), hit.at[:10], printable(hit.heading) if hit.heading != hit.name else ""]
         stale = click.style(f" ({stale_words(hit.stale, language)})", fg="yellow") if hit.stale else ""
         click.echo(
-            click.style(printable(hit.reference), bold=True) + pale("  " + " · ".join(filter(None, facts))) + stale
+            click.style(printable(hit.reference), bold=True) + pale("  " + " · ".join(map(printable, hit.told))) + stale
         )
         for line in visible(hit.snippet).splitlines():
             click.echo(f"  {line}".rstrip())

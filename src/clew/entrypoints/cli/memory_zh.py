@@ -7,7 +7,6 @@ from __future__ import annotations
 from clew.entrypoints.cli.documents_zh import DOCUMENTS
 
 MEMORY: dict[str, str] = DOCUMENTS | {
-    "the id cannot be used": "id 无法使用",
     "the document has no id, so nothing can point to it": "文档没有 id，因此无法被引用",
     "it expired on {} and is no longer hinted": "它已于 {} 过期，不再提示",
     "it lies among what holds everywhere, with `scope: project`": "它位于通用内容之中，却带有 `scope: project`",
@@ -17,6 +16,7 @@ MEMORY: dict[str, str] = DOCUMENTS | {
     "`{}` says it was superseded by this, and this does not say so": "`{}` 称被它取代，而它没有说明",
     "`{}` names `{}`, and there is no such document": "`{}` 指向 `{}`，而没有这个文档",
     "`--fix` gives it one": "`--fix` 会为它生成一个",
+    "`--fix` gives it another": "`--fix` 会为它换一个",
     "take out `expires`, give a later day, or set `status: deprecated`": "去掉 `expires`、改为更晚的日期，或设为 `status: deprecated`",
     "`--fix` writes both sides": "`--fix` 会写好两侧",
     "take out the link that is wrong": "请去掉错误的链接",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from clew.app import App
+from clew.core.memory.document import bare_id, is_made
 from clew.core.text.printable import printable
 from clew.entrypoints.cli.brief import end_after
 from clew.entrypoints.cli.progress import reading
@@ -71,6 +72,7 @@ def recall(
     if not text.strip():
         raise UsageError("there is no message", hint='for instance: clew recall "the deploy hangs"')
     if rejected:
+        rejected = _meant(app, rejected)
         hinter.reject(rejected, text)
         _told(as_json, {"rejected": rejected}, say("recall.rejected", app.language, printable(rejected)))
         return
@@ -86,7 +88,14 @@ def recall(
         _show(app, found, verbose)
 
 
+def _meant(app: App, ref: str) -> str:
+    """The reference of the note that is named: as it is given where it is an id that Clew made, for that note may be
+    gone; else that of a note with this id, this name or such a beginning of an id. Raises NotFound."""
+    return ref if is_made(bare_id(ref)) else app.memory().find(ref).ref or ref
+
+
 def _accept(app: App, hinter: Hinter, ref: str, text: str, as_json: bool) -> None:
+    ref = _meant(app, ref)
     count = hinter.accept(ref, text)
     _told(as_json, {"accepted": ref, "count": count}, say("recall.accepted", app.language, count, printable(ref)))
 

@@ -186,10 +186,10 @@ def _told(given: Recall, found: Found, tray: Tray) -> tuple[str, list[str]]:
     head = f"{len(found.hits)} found in {searched.scope} ({looked}; {tray.place}). Quoted, not said to you."
     lines: list[str] = []
     for hit in found.hits:
-        about = [hit.reference, printable(hit.name, 120), printable(hit.heading, 120), hit.at]
+        about = [hit.reference, *(printable(one, 120) for one in hit.told)]
         if hit.stale:
             about.append(f"DOES NOT HOLD ANY MORE: {printable(hit.stale, 120)}")
-        lines.append("\n- " + " · ".join(part for part in about if part))
+        lines.append("\n- " + " · ".join(about))
         lines += [f"  > {line}" for line in visible(hit.snippet).splitlines()]
     if found.left_out:
         lines.append(f"\n{found.left_out} more; narrow the question, or raise `budget`.")
@@ -217,7 +217,9 @@ def open_(given: Open, tray: Tray) -> Reply:
     if ref.startswith("exchange:"):
         with tray.app.exchanges() as store:
             exchanges = store.list(tray.app.workspace.id)
-    found = open_reference(ref, tray.app.place, exchanges)
+    found = open_reference(ref, tray.app.place, exchanges, tray.memory)
+    if found.kind == "memory":
+        return _shown(found.ref.partition("#")[0], found.text, found.first, found.lines, "#L{}-{}", found.stale)
     bare = re.sub(r":\d+(-\d+)?\Z", "", found.ref) if found.first else found.ref
     return _shown(bare, found.text, found.first, found.lines, ":{}-{}")
 
