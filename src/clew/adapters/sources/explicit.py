@@ -6,7 +6,7 @@ import difflib
 import os
 import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -17,7 +17,7 @@ from clew.core.ports import Tree
 from clew.core.text.content import read_text
 from clew.core.text.printable import counted, printable
 from clew.core.text.redact import is_secret_path, redact
-from clew.core.text.wildcards import ANY, FOLDERS, STAR, compiled
+from clew.core.text.wildcards import from_shell
 from clew.errors import NotFound, OverBudget, Refused, UsageError
 
 MOST_BYTES = 16 << 20
@@ -299,25 +299,8 @@ def _inside(path: str, root: Path) -> str | None:
 
 
 def _pattern(pattern: str) -> re.Pattern[str]:
-    """`*` and `?` stay within a folder, `**` crosses folders, `[…]` is a set; as shells do."""
-    parts: Iterator[str] = (
-        piece[0] for piece in re.finditer(r"(?:\*\*/)+|\*+|\?|\[!?\]?[^\]]*\]|.", pattern, re.DOTALL)
-    )
-    translated: list[str] = []
-    for part in parts:
-        if part.startswith("**/"):
-            translated.append(FOLDERS)
-        elif part.startswith("*"):
-            translated.append(ANY if part == "**" else STAR)
-        elif part == "?":
-            translated.append("[^/]")
-        elif part.startswith("[") and len(part) > 2:
-            inner = part[1:-1].replace("\\", "\\\\").replace("[", "\\[")
-            translated.append("[^/" + inner[1:] + "]" if inner.startswith("!") else "[" + inner + "]")
-        else:
-            translated.append(re.escape(part))
     try:
-        return compiled(translated)
+        return from_shell(pattern)
     except re.error as error:
         raise UsageError(f"`{printable(pattern, 200)}` is not a pattern: {error}") from error
 

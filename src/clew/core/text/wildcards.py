@@ -33,6 +33,25 @@ _TOKEN: Final = re.compile(
 )
 
 
+def from_shell(pattern: str) -> re.Pattern[str]:
+    """`*` and `?` stay within a folder, `**` crosses folders, `[…]` is a set; as shells do. Raises re.error."""
+    translated: list[str] = []
+    for piece in re.finditer(r"(?:\*\*/)+|\*+|\?|\[!?\]?[^\]]*\]|.", pattern, re.DOTALL):
+        part = piece[0]
+        if part.startswith("**/"):
+            translated.append(FOLDERS)
+        elif part.startswith("*"):
+            translated.append(ANY if part == "**" else STAR)
+        elif part == "?":
+            translated.append("[^/]")
+        elif part.startswith("[") and len(part) > 2:
+            inner = part[1:-1].replace("\\", "\\\\").replace("[", "\\[")
+            translated.append("[^/" + inner[1:] + "]" if inner.startswith("!") else "[" + inner + "]")
+        else:
+            translated.append(re.escape(part))
+    return compiled(translated)
+
+
 def tokens(expression: str) -> list[str]:
     """The wildcards of an expression and what stands between them, character by character."""
     return _TOKEN.findall(expression)
