@@ -249,6 +249,52 @@ class Git:
 
     def root_commit(self) -> str | None:
         """The first commit of the main line, the same in every complete clone; None in a shallow one."""
+        start = self._main()
+        if start is None:
+            return None
+        found = self._patient().run("rev-list", "--first-parent", "--max-parents=0", start)
+        return _line(found.stdout) or None if found.good else None
+
+    def second_commit(self) -> str:
+        """The commit after the first on the main line; empty where there is none, or in a shallow clone."""
+        start = self._main()
+        found = self._patient().run("rev-list", "--first-parent", "--reverse", start) if start else None
+        lines = found.stdout.split(b"\n", 2) if found and found.good else []
+        return lines[1].decode("ascii") if len(lines) > 2 else ""
+
+    def is_kin(self, other: Path) -> bool:
+        """Whether the repository at another folder has more than a first commit in common with this one.
+
+        So it is as well where one holds all of the other, was cloned from it, or where that cannot be found out.
+        """
+        found = find_repository(other, self._command.environ)
+        if not isinstance(found, Git):
+            return True
+        if os.path.realpath(found.repository.common_dir) == os.path.realpath(self.repository.common_dir):
+            return True
+        for one, origin in ((self, found), (found, self)):
+            places = {
+                os.path.realpath(place) for place in (origin.repository.root, origin.repository.common_dir) if place
+            }
+            if any(os.path.realpath(url.removeprefix("file://")) in places for _, url in one.repository.remotes):
+                return True
+        mine, theirs = self._history(), found._history()
+        if not mine or not theirs:
+            return True
+        both = mine & theirs
+        return len(both) > 1 or both in (mine, theirs)
+
+    def _history(self) -> frozenset[bytes]:
+        """Ids of the commits that branches, tags and HEAD lead to; none where they cannot be had."""
+        names = ("--branches", "--tags", "--remotes", *(["HEAD"] if self.resolve("HEAD") else []))
+        found = self._patient().run("rev-list", *names)
+        return frozenset(found.stdout.split()) if found.good and not found.cut else frozenset()
+
+    def _patient(self) -> GitCommand:
+        return replace(self._command, seconds=max(60.0, self._command.seconds))
+
+    def _main(self) -> str | None:
+        """The end of the main line; None in a shallow clone."""
         if self.repository.shallow:
             return None
         names = (
@@ -258,12 +304,7 @@ class Git:
             "refs/remotes/origin/master",
             "HEAD",
         )
-        start = next((commit for name in names if (commit := self.resolve(name))), None)
-        if start is None:
-            return None
-        patient = replace(self._command, seconds=max(60.0, self._command.seconds))
-        found = patient.run("rev-list", "--first-parent", "--max-parents=0", start)
-        return _line(found.stdout) or None if found.good else None
+        return next((commit for name in names if (commit := self.resolve(name))), None)
 
     def tree(self, commit: str) -> Iterator[TreeFile]:
         """Regular files of a commit in the order of git, without links and submodules."""

@@ -10,7 +10,7 @@ import re
 import tempfile
 import tomllib
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast
 from urllib.parse import unquote, urlsplit
@@ -67,6 +67,13 @@ class Workspace:
     collision: Collision | None = None
     former: str | None = None
     """The id that this folder had before, where it differs: notes may lie there."""
+    second: str = ""
+    """The commit after the first, where the first is the key and was not known here; it tells twins apart."""
+    twin: str = ""
+    """The folder of another repository that begins with the same commit and has nothing else in common, while the user
+    was not told yet that the notes of both are kept apart."""
+    twin_id: str = ""
+    """The id of that."""
 
 
 def resolve(cwd: Path, home: Home, git: Git | NoRepository) -> Workspace:
@@ -86,21 +93,29 @@ def resolve(cwd: Path, home: Home, git: Git | NoRepository) -> Workspace:
     # Clones of a repository without a remote lie in folders of any name: only the commit tells that they are one.
     slug = "repo" if origin == "root-commit" else _slug(key.rstrip("/").rsplit("/", 1)[-1])
     made = f"{slug}-{_digest(f'{origin}:{key}')}"
-    alias = _alias(home, (key, made))
-    ident = alias or made
+    parted = _parted(known, git, root, key, made) if origin == "root-commit" and isinstance(git, Git) else _Parted(made)
+    alias = _alias(home, (key, parted.id))
+    ident = alias or parted.id
     taken = known.keys.get(ident)
     collision = Collision(taken, key) if taken and taken != key and not alias else None
     former = before if before != ident else None
-    return Workspace(ident, _name(origin, key, root, git), root, isinstance(git, Git), origin, key, collision, former)
+    twin, twin_id = (parted.twin, made) if parted.twin and not alias else ("", "")
+    name = _name(origin, key, root, git)
+    return Workspace(
+        ident, name, root, isinstance(git, Git), origin, key, collision, former, parted.second, twin, twin_id
+    )
 
 
-def remember(workspace: Workspace, home: Home) -> bool:
-    """Note which id this folder has, unless that is known or collides. False when nothing could be written."""
+def remember(workspace: Workspace, home: Home, *, told: bool = False) -> bool:
+    """Note which id this folder has, unless that is known or collides. False when nothing could be written.
+
+    With `told`, also that the user knows of its twin.
+    """
     if workspace.collision is not None:
         return False
     known = _known(home)
     root = os.path.realpath(workspace.root)
-    if known.roots.get(root) == workspace.id and known.keys.get(workspace.id):
+    if known.roots.get(root) == workspace.id and known.keys.get(workspace.id) and not (told and workspace.twin):
         return True
     if known.newer:
         return False
@@ -108,7 +123,79 @@ def remember(workspace: Workspace, home: Home) -> bool:
     known.roots[root] = workspace.id
     known.keys.setdefault(workspace.id, workspace.key)
     known.origins.setdefault(workspace.id, workspace.origin)
+    if workspace.second:
+        known.seconds.setdefault(workspace.id, workspace.second)
+    if told and workspace.twin:
+        known.told.add(workspace.id)
     return _write(home.state / KNOWN_FILE, known)
+
+
+def add_alias(home: Home, name: str, ident: str) -> bool:
+    """Write a line of the alias file. False where that cannot be done, or would not say what is meant."""
+    path = home.data / ALIAS_FILE
+    if path.is_symlink():
+        return False
+    line = f'"{name}" = "{ident}"\n'
+    try:
+        text = read_regular(path, _MOST_BYTES).decode("utf-8")
+    except NotFound:
+        text = ""
+    except (UsageError, UnicodeDecodeError):
+        return False
+    head = re.search(r"^[ \t]*\[alias\][ \t]*(?:#.*)?(?:\n|\Z)", text, re.MULTILINE)
+    begun = text if not text or text.endswith("\n") else text + "\n"
+    wanted = f"{begun}[alias]\n{line}" if head is None else f"{text[: head.end()].rstrip()}\n{line}{text[head.end() :]}"
+    try:
+        if tomllib.loads(wanted)["alias"][name] != ident:
+            return False
+    except (tomllib.TOMLDecodeError, KeyError, TypeError):
+        return False
+    return _replace(path, wanted)
+
+
+def names(home: Home) -> dict[str, str]:
+    """For people: what a repository or folder is called, by the id that it has on this machine."""
+    known = _known(home)
+    found = {ident: printable(os.path.basename(root), 80) for root, ident in known.roots.items()}
+    remote = {ident: key.rsplit("/", 1)[-1] for ident, key in known.keys.items() if known.origins[ident] == "remote"}
+    return {ident: name for ident, name in (found | remote).items() if name}
+
+
+@dataclass(frozen=True, slots=True)
+class _Parted:
+    """The id among those of repositories that begin with the same commit."""
+
+    id: str
+    second: str = ""
+    twin: str = ""
+
+
+def _parted(known: _Known, git: Git, root: Path, key: str, made: str) -> _Parted:
+    """The id of a repository that is known by its first commit, which a template gives to many.
+
+    Who came first on this machine has the id that all would have. A folder keeps what it had.
+    """
+    here = os.path.realpath(root)
+    kin = {path: ident for path, ident in known.roots.items() if known.keys[ident] == key and path != here}
+    first = next((path for path, ident in kin.items() if ident == made), "")
+    before = known.roots.get(here)
+    if before and known.keys.get(before) == key:
+        return _Parted(before, twin=first if before != made and before not in known.told else "")
+    second = git.second_commit()
+    strangers = False
+    for path, ident in kin.items():
+        if os.path.isdir(path):
+            if git.is_kin(Path(path)):
+                return _Parted(ident, second)
+            strangers = strangers or ident == made
+        elif known.seconds.get(ident) and second:
+            # It is gone, or has moved here: what it had tells.
+            if known.seconds[ident] == second:
+                return _Parted(ident, second)
+            strangers = strangers or ident == made
+    if not strangers:
+        return _Parted(made, second)
+    return _Parted(f"repo-{_digest(f'root-commit:{key}:{second}')}", second, first)
 
 
 def normal_remote(url: str) -> str | None:
@@ -219,6 +306,10 @@ class _Known:
     origins: dict[str, Origin]
     roots: dict[str, str]
     """By folder: its id. The last used stand last."""
+    seconds: dict[str, str] = field(default_factory=dict[str, str])
+    """By id: the commit after the first, of who had it first."""
+    told: set[str] = field(default_factory=set[str])
+    """Ids of repositories whose twin the user knows of."""
     newer: bool = False
     """Written by a newer Clew: read what is understood, write nothing."""
 
@@ -230,7 +321,9 @@ def _known(home: Home) -> _Known:
         keys = {ident: str(row["key"]) for ident, row in workspaces.items() if _ID.fullmatch(ident)}
         origins: dict[str, Origin] = {ident: row["origin"] for ident, row in workspaces.items() if ident in keys}
         roots = {root: ident for root, ident in found["roots"].items() if ident in keys}
-        return _Known(keys, origins, roots, newer=found["format"] > _FORMAT)
+        seconds = {ident: str(row["second"]) for ident, row in workspaces.items() if ident in keys and "second" in row}
+        told = {ident for ident, row in workspaces.items() if row.get("apart") is True}
+        return _Known(keys, origins, roots, seconds, told, newer=found["format"] > _FORMAT)
     except (UsageError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         # Only a convenience: a damaged file is as good as none.
         return _Known({}, {}, {})
@@ -238,10 +331,18 @@ def _known(home: Home) -> _Known:
 
 def _write(path: Path, known: _Known) -> bool:
     roots = dict(list(known.roots.items())[-_MOST_KNOWN:])
-    rows = {
-        ident: {"key": known.keys[ident], "origin": known.origins[ident]} for ident in dict.fromkeys(roots.values())
-    }
-    text = json.dumps({"format": _FORMAT, "workspaces": rows, "roots": roots}, indent=1)
+    rows: dict[str, dict[str, str | bool]] = {}
+    for ident in dict.fromkeys(roots.values()):
+        rows[ident] = {"key": known.keys[ident], "origin": known.origins[ident]}
+        if second := known.seconds.get(ident):
+            rows[ident]["second"] = second
+        if ident in known.told:
+            rows[ident]["apart"] = True
+    return _replace(path, json.dumps({"format": _FORMAT, "workspaces": rows, "roots": roots}, indent=1))
+
+
+def _replace(path: Path, text: str) -> bool:
+    """Write a file in one step. False where that cannot be done."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         descriptor, name = tempfile.mkstemp(prefix=path.name, dir=path.parent)

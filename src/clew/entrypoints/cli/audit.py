@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from itertools import islice
 
@@ -16,6 +16,7 @@ from clew.core.memory.document import PREFIX
 from clew.core.text.printable import printable
 from clew.entrypoints.cli.style import apply_color, aside, cut, json_line, padded, pale
 from clew.entrypoints.cli.texts import say
+from clew.entrypoints.cli.twins import shown_workspace
 from clew.errors import UsageError
 from clew.stores.audit import Audit, Reading, now
 
@@ -71,7 +72,7 @@ def audit(
     # Nothing is written, so nothing is to be redacted.
     reading = Audit(app.home.data / "audit", str).entries(choice)
     found = islice(iter(reading), limit or None)
-    count = _print_json(found) if as_json else _print(found, everything)
+    count = _print_json(found) if as_json else _print(found, _called(app) if everything else None)
     _tell(app, reading, count, limit, everything or workspace is not None)
 
 
@@ -84,24 +85,31 @@ def _print_json(found: Iterator[Entry]) -> int:
     return count
 
 
-def _print(found: Iterable[Entry], everything: bool) -> int:
+def _called(app: App) -> Mapping[str, str]:
+    from clew.adapters.workspace import names as called  # heavy, and only for this
+
+    return called(app.home)
+
+
+def _print(found: Iterable[Entry], called: Mapping[str, str] | None) -> int:
     count = 0
     # In a pipe every line is whole.
     columns = max(shutil.get_terminal_size().columns, 60) if sys.stdout.isatty() else 0
     for entry in found:
-        click.echo(_line(entry, columns, everything))
+        click.echo(_line(entry, columns, called))
         count += 1
     return count
 
 
-def _line(entry: Entry, columns: int, everything: bool) -> str:
+def _line(entry: Entry, columns: int, called: Mapping[str, str] | None) -> str:
     time = entry.time[:16].replace("T", " ")
     about = names(entry)
     first = printable(about[0].removeprefix(PREFIX)) if about else "-"
     more = f" +{len(about) - 1}" if len(about) > 1 else ""
     room = columns - len(time) - 9 - _REFS - 3
     subject = padded(cut(first, _REFS - len(more) if columns else 0) + more, _REFS)
-    reason = printable(f"{entry.workspace}: {entry.reason}" if everything and entry.workspace else entry.reason)
+    where = f"{shown_workspace(entry.workspace, called)}: " if called is not None and entry.workspace else ""
+    reason = where + printable(entry.reason)
     kind = click.style(f"{printable(entry.kind, 9):<9}", fg=_COLORS.get(entry.kind))
     return f"{pale(time)} {kind} {subject} {cut(reason, room if columns else 0)}".rstrip()
 

@@ -19,6 +19,7 @@ from clew.core.text.printable import printable, visible
 from clew.entrypoints.cli.remembering import stale_words
 from clew.entrypoints.cli.style import aside, cut, json_line, padded, pale
 from clew.entrypoints.cli.texts import say
+from clew.entrypoints.cli.twins import shown_workspace
 from clew.entrypoints.cli.wording import translated
 
 if TYPE_CHECKING:
@@ -53,9 +54,12 @@ def show_list(
         click.echo(json_line([_row(one, memory, today, twice) for one in rows]))
         return
     columns = max(shutil.get_terminal_size().columns, 60) if sys.stdout.isatty() else 0
+    from clew.adapters.workspace import names  # heavy, and only for this
+
+    called = names(app.home) if everything else {}
     for workspace, group in groupby(rows, key=lambda one: one.workspace):
         if everything:
-            click.echo(pale(printable(workspace) or say("memory.yours", app.language)))
+            click.echo(pale(shown_workspace(workspace, called) or say("memory.yours", app.language)))
         for one in group:
             click.echo(_line(one, columns, today, app.language, twice))
 

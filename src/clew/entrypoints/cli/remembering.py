@@ -17,6 +17,7 @@ from clew.core.text.printable import printable
 from clew.entrypoints.cli.progress import reading
 from clew.entrypoints.cli.style import aside, json_line
 from clew.entrypoints.cli.texts import say
+from clew.entrypoints.cli.twins import settle_twin
 from clew.entrypoints.cli.wording import translated
 from clew.errors import ClewError, UsageError
 
@@ -36,6 +37,7 @@ def memory_of(app: App) -> Iterator[Memory]:
     """The memory of this workspace; at the end what waits is committed, and what the user should know is said."""
     from clew.adapters.workspace import ALIAS_FILE  # heavy
 
+    settle_twin(app)
     memory = app.memory()
     workspace = app.workspace
     if workspace.collision is not None:

@@ -135,6 +135,14 @@ SYNC_TEXTS: dict[str, tuple[str, str]] = {
         "look at them with `clew sync --show`, end one with `clew sync --resolve {} --take ours|theirs|FILE`",
         "用 `clew sync --show` 查看，用 `clew sync --resolve {} --take ours|theirs|FILE` 解决",
     ),
+    "twin.ask": (
+        "`{}` and {} begin with the same commit, and have nothing else in common. Are they one project, with the same notes?",
+        "`{}` 与 {} 的第一个提交相同，此外没有共同之处。它们是共用笔记的同一个项目吗？",
+    ),
+    "twin.apart": (
+        "`{}` and {} begin with the same commit, and have nothing else in common: its notes are kept apart, as {}; to keep them together, write {} below a line [alias] in {}",
+        "`{}` 与 {} 的第一个提交相同，此外没有共同之处：这里的笔记单独存放在 {}；若要放在一起，请把 {} 写在 {} 的 [alias] 一行之下",
+    ),
     "sync.resolved": ("resolved: {}", "已解决：{}"),
     "sync.open": ("conflicts still open: {} (`clew sync --show`)", "未解决的冲突：{}（`clew sync --show`）"),
     "sync.none": ("no conflict is open", "没有未解决的冲突"),
