@@ -16,9 +16,9 @@ from clew.core.handoff.continuation import MOST_BYTES, Continuation, continuatio
 from clew.core.handoff.drift import Drift, drift
 from clew.core.handoff.events import Asked, Event
 from clew.core.handoff.gate import Trigger, Wish, may_write
-from clew.core.handoff.ledger import PREFIX, Language, Ledger, Sections, age, is_chinese, newest, of_window, sections_of
-from clew.core.handoff.plan import PREFIX as PLAN_REF
+from clew.core.handoff.ledger import Language, Ledger, Sections, age, is_chinese, newest, of_window, sections_of
 from clew.core.handoff.plan import Difference, Plan, difference, lines_of_difference, read_plan
+from clew.core.handoff.references import HANDOFF, PLAN, reference
 from clew.core.memory.document import read_document
 from clew.core.text.printable import printable
 from clew.errors import NotFound, UsageError
@@ -260,10 +260,10 @@ class Handoff:
     def open(self, ref: str) -> OpenedDocument:
         """What `clew://handoff/…`, `clew://plan` or `clew://plan/…` points to, or some lines of it. Raises NotFound."""
         bare, _, place = ref.strip().partition("#")
-        if bare.startswith(PREFIX):
-            _, path, text = self.files.open(bare.removeprefix(PREFIX))
+        if bare.startswith(HANDOFF):
+            _, path, text = self.files.open(bare.removeprefix(HANDOFF))
         else:
-            name = bare.removeprefix(PLAN_REF).strip("/")
+            name = bare.removeprefix(PLAN).strip("/")
             versions = self.plan_versions() if name else [one for one in (self.plan(),) if one is not None]
             if not versions:
                 raise NotFound("there is no plan yet", hint="`clew plan edit` begins one")
@@ -292,20 +292,6 @@ class Handoff:
         memory.git.commit(kept.paths, memory.documents.redact(why), batch=True)
         memory.wrote.extend(filter(None, (receipt.path, kept.superseded)))
         return Handed(kept.action, ref, kept, audited=audited)
-
-
-def is_reference(ref: str) -> bool:
-    """Whether `Handoff.open` opens it."""
-    bare = ref.strip().partition("#")[0]
-    return bare.startswith(PREFIX) or bare == PLAN_REF or bare.startswith(f"{PLAN_REF}/")
-
-
-def reference(path: str) -> str:
-    """What opens a file of the handoff folder, or of its archive."""
-    stem = path.rpartition("/")[2].removesuffix(".md")
-    if stem == "PLAN":
-        return PLAN_REF
-    return f"{PLAN_REF}/{stem}" if stem.startswith("PLAN-") else f"{PREFIX}{stem}"
 
 
 def plan_of(version: PlanVersion | None) -> Plan:

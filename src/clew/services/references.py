@@ -18,6 +18,7 @@ from clew.adapters.sources.files import WorkTree
 from clew.adapters.sources.git_state import COMMIT, DIFF, STATUS, GitState
 from clew.adapters.sources.tree import DirectoryTree
 from clew.core.context.fragment import Exchange
+from clew.core.handoff.references import is_reference
 from clew.core.memory.document import PREFIX
 from clew.core.text.content import decode
 from clew.core.text.printable import printable, unescaped
@@ -30,12 +31,13 @@ from clew.services.relevance import Finder, load_ranking
 from clew.services.words import load_glossary
 
 if TYPE_CHECKING:
-    from clew.services.memory import Memory
+    from clew.services.memory import Memory, OpenedDocument
 
 MOST_BYTES = 16 << 20
 """A longer file is not opened."""
 FORMS = (
-    "path", "path:line", "path:10-42", "clew://memory/ID", "a note's name", "exchange:3", STATUS, "a commit's hash",
+    "path", "path:line", "path:10-42", "clew://memory/ID", "clew://plan", "a note's name", "exchange:3", STATUS,
+    "a commit's hash",
 )  # fmt: skip
 """What a reference may look like."""
 GIT_REFERENCES = ("git:branch", STATUS, "git:last-commit", "git:commits")
@@ -96,6 +98,8 @@ def open_reference(
         return opened
     if memory is not None and (ref.startswith(PREFIX) or _MADE.fullmatch(ref)):
         return _document(ref, memory())
+    if memory is not None and is_reference(ref):
+        return _handed(ref, memory())
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", ref):
         raise UsageError(f"`{printable(ref, 200)}` is a URL, and Clew fetches nothing", hint="open it in a browser")
     # A file may be named `notes:7`: what is there as it stands goes first.
@@ -181,13 +185,24 @@ def _outside(name: str, place: Place) -> Refused:
     return Refused(f"`{printable(name, 200)}` lies outside of the workspace", hint=f"the workspace is {root}")
 
 
+def _handed(ref: str, memory: Memory) -> Opened:
+    """A ledger, or a plan as it is or was."""
+    from clew.services.handoff import Handoff  # noqa: PLC0415 -- heavy; few references are of this kind
+
+    return _shown(Handoff(memory).open(ref), memory, ref.partition("#")[0])
+
+
 def _document(ref: str, memory: Memory) -> Opened:
     found = memory.open(ref)
+    return _shown(found, memory, found.document.ref or found.document.path)
+
+
+def _shown(found: OpenedDocument, memory: Memory, bare: str) -> Opened:
     document = found.document
     whole = (found.first, found.last) == (1, found.lines)
     lines = "" if whole else f"#L{found.first}" + ("" if found.first == found.last else f"-{found.last}")
     return Opened(
-        ref=f"{document.ref or document.path}{lines}",
+        ref=f"{bare}{lines}",
         kind="memory",
         text=found.text,
         first=found.first,

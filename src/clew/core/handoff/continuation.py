@@ -13,7 +13,8 @@ from typing import Final
 
 from clew.core.handoff.force import Statement, replaces, statement
 from clew.core.handoff.ledger import Language, Ledger
-from clew.core.handoff.plan import PREFIX, Plan
+from clew.core.handoff.plan import Plan
+from clew.core.handoff.references import PLAN
 from clew.core.handoff.sentences import ELLIPSIS, cut, ends, sentences, size
 from clew.core.text.lazy import lazy_pattern
 from clew.core.text.printable import visible
@@ -161,7 +162,7 @@ def continuation(
     *,
     most: int = MOST_BYTES,
     language: Language = "en",
-    plan_ref: str = PREFIX,
+    plan_ref: str = PLAN,
     plan_is_newer: bool = True,
 ) -> Continuation:
     """The hint for a new window, at most `most` bytes (not under LEAST_BYTES). Of a ledger that does not hold any more

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from typing import Final, Literal
 
+from clew.core.handoff.references import HANDOFF
 from clew.core.text.frontmatter import Problem, Value, edit, parse, written
 from clew.core.text.lazy import lazy_pattern
 from clew.core.text.scalars import Given
@@ -39,6 +40,7 @@ _ALIASES: Final[Mapping[str, str]] = {
 }
 _HEADING = lazy_pattern(r"[ \t]{0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$|[ \t]{0,3}\*\*(.+?)\*\*[ \t]*[:：]?[ \t]*$")
 _LINE = lazy_pattern(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
+_AHEAD = lazy_pattern(r"\s*(?:[-*+]\s+)?(?:next(?: step)?s?|下一步|接下来)\s*[:：]", re.IGNORECASE)
 _FENCE = lazy_pattern(r"[ \t]{0,3}(```|~~~)")
 _MARK: Final = 6
 """Hex digits of the mark of a line."""
@@ -99,11 +101,7 @@ class Ledger:
     @property
     def ref(self) -> str:
         """The reference that opens it."""
-        return f"{PREFIX}{self.stem}"
-
-
-PREFIX: Final = "clew://handoff/"
-"""Of a reference to a ledger by the name of its file."""
+        return f"{HANDOFF}{self.stem}"
 
 
 def read_ledger(stem: str, text: str) -> Ledger:
@@ -134,9 +132,15 @@ def read_ledger(stem: str, text: str) -> Ledger:
 
 
 def sections_of(text: str) -> Sections:
-    """The sections of a text that somebody hands over. What stands above the first known heading is the state; of a
-    text without any, all of it is."""
-    return Body(text.replace("\r\n", "\n").replace("\r", "\n")).sections()
+    """The sections of a text that somebody hands over. What stands above the first known heading is the state. Of a
+    text without any, all of it is, but lines that say what comes next."""
+    clean = text.replace("\r\n", "\n").replace("\r", "\n")
+    if any(map(kind_of, clean.split("\n"))):
+        return Body(clean).sections()
+    state, ahead = list[str](), list[str]()
+    for line in clean.split("\n"):
+        (ahead if _AHEAD.match(line) else state).append(line)
+    return Sections(state=_trimmed("\n".join(state)), progress=_trimmed("\n".join(ahead)))
 
 
 def ledger_text(ledger: Ledger, *, name: str, description: str, language: Language = "en", own: bool = True) -> str:

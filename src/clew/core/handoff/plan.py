@@ -12,8 +12,6 @@ from clew.core.text.frontmatter import parse
 from clew.core.text.lazy import lazy_pattern
 from clew.core.text.terms import terms
 
-PREFIX: Final = "clew://plan"
-"""The reference of the plan at hand; `clew://plan/PLAN-TIME` is an earlier version of it."""
 Change = Literal["added", "done", "reopened", "reworded", "removed"]
 _MOST_STEPS: Final = 400
 _ALIKE: Final = 0.6
@@ -22,6 +20,8 @@ _STEP = lazy_pattern(r"(?P<indent>[ \t]*)(?:[-*+]|\d{1,3}[.)、])[ \t]+\[(?P<box
 _BARE = lazy_pattern(r"(?P<indent>[ \t]*)\d{1,3}[.)、][ \t]*(?P<text>\S.*)")
 _HEADING = lazy_pattern(r"[ \t]{0,3}(#{1,6})[ \t]+(.*?)[ \t#]*$")
 _FENCE = lazy_pattern(r"[ \t]{0,3}(```|~~~)")
+_EMPTY = lazy_pattern(r"\s*(?:([-=*_]\s*){3,}|(?:[-*+]|\d{1,3}[.)、])\s*(?:\[.?\])?\s*)")
+"""A line that says nothing: a rule, or an item that is still to be filled in."""
 _STRUCK = lazy_pattern(r"~~(.+)~~(.*)")
 
 
@@ -91,7 +91,7 @@ def read_plan(text: str) -> Plan:
             title = title or heading[2]
         elif not fence and (step := _step(line, number, boxed=boxed)) and len(steps) < _MOST_STEPS:
             steps.append(step)
-        elif line.strip() and not re.fullmatch(r"\s*([-=*_]\s*){3,}", line):
+        elif line.strip() and not _EMPTY.fullmatch(line):
             remarks.append(re.sub(r"^\s*[-*+]\s+", "", line).strip())
     return Plan(title, tuple(steps), tuple(remarks))
 

@@ -348,8 +348,9 @@ def _tell(app: App, memory: Memory, done: Handed, as_json: bool) -> None:
     path = str(memory.documents.root / receipt.path)
     if as_json:
         row = {
-            "action": done.action, "ref": done.ref, "path": path, "lines": receipt.lines, "archived": done.kept.archived,
-            "superseded": done.kept.superseded, "redacted": receipt.redacted, "audited": done.audited,
+            "action": done.action, "ref": done.ref, "path": path, "lines": receipt.lines,
+            "archived": done.kept.archived, "superseded": done.kept.superseded, "redacted": receipt.redacted,
+            "audited": done.audited,
         }  # fmt: skip
         click.echo(json_line(row))
     else:
