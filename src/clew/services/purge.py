@@ -26,7 +26,7 @@ from clew.core.text.redact_find import placeholder
 from clew.core.text.scalars import quoted
 from clew.core.text.traces import LEAST, MOST, Traces, marks_of, traces_of
 from clew.errors import ClewError, NotFound, Refused, UsageError
-from clew.services.sync import lock_folder
+from clew.services.sync_folder import lock_folder
 from clew.stores.durable import locked
 from clew.stores.exchanges import ExchangeStore
 from clew.stores.installation_key import installation_key
