@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +110,26 @@ def test_a_miss_says_what_was_searched_and_is_in_the_audit_trail(home: Path, rep
     assert "Nothing found in logs" in text_of(missed) and "zeppelin" in text_of(missed)
     trail = clew("audit", "--misses", "--json", cwd=repo)
     assert trail.status == 0 and "zeppelin mooring" in trail.out
+
+
+@pytest.mark.requirement("W-06", "F-08")
+@pytest.mark.parametrize("query", ["how do we deploy?", "what does a mooring cost?"], ids=["found", "missed"])
+def test_what_a_search_could_not_do_is_told_in_words_and_in_fields(home: Path, repo: Path, query: str) -> None:
+    with talking(repo) as server:
+        server.initialize()
+        server.call("memory_note", NOTE)
+        assert server.call("memory_recall", {"query": query})["structuredContent"]["notices"] == []
+    (index,) = home.rglob("index/memory.db")
+    shutil.rmtree(index.parent)
+    write(index.parent.parent, {"index": "a file where the folder should be"})
+    with talking(repo) as server:
+        server.initialize()
+        result = server.call("memory_recall", {"query": query})
+        assert result["structuredContent"]["found"] is (query == "how do we deploy?")
+        (notice,) = result["structuredContent"]["notices"]
+        assert "the index could not be kept" in notice and f"note: {notice}" in text_of(result)
+        # What a miss looked at is said all the same.
+        assert "1 documents" in result["structuredContent"]["message"]
 
 
 @pytest.mark.requirement("W-06")

@@ -17,7 +17,7 @@ from clew.app import App
 from clew.core.memory.document import Document
 from clew.core.text.printable import printable, visible
 from clew.entrypoints.cli.remembering import stale_words
-from clew.entrypoints.cli.style import aside, cut, json_line, padded, pale
+from clew.entrypoints.cli.style import aside, cut, json_line, padded, pale, width
 from clew.entrypoints.cli.texts import say
 from clew.entrypoints.cli.twins import shown_workspace
 from clew.entrypoints.cli.wording import translated
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 _ID = 16
 """Columns of an id that Clew made."""
 _KIND = 10
+_LEAST = 24
+"""Columns of a name behind a path that takes all the room."""
 
 
 def show_list(
@@ -81,7 +83,7 @@ def _line(one: Document, columns: int, today: date, language: str, twice: Collec
     named = one.path if one.id in twice else one.id or one.path
     head = f"{padded(printable(named), _ID)}  {padded(kind, _KIND)}  {changed:<10}  "
     # What a hint shows is one clean line already.
-    room = columns - _ID - _KIND - 16 if columns else 0
+    room = max(columns - width(head), _LEAST) if columns else 0
     return (pale(head) + cut(about, room)).rstrip()
 
 

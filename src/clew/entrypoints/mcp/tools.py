@@ -38,7 +38,8 @@ class Open(msgspec.Struct, forbid_unknown_fields=True):
     ref: Annotated[
         str,
         Meta(
-            description="as `memory_recall` cites it, or path, path:10-42, exchange:3, git:status, a commit's hash",
+            description="as `memory_recall` cites it, or a note's name, path, path:10-42, exchange:3, git:status, "
+            "a commit's hash",
             max_length=4_096,
         ),
     ]
