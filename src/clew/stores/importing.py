@@ -7,7 +7,8 @@ files that are unchanged, brings over those that are not, and leaves alone what 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+import stat
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -15,17 +16,22 @@ from typing import Final, Literal
 
 from clew.core.memory.document import MOST_CHARACTERS, Document, digest_of, read_document
 from clew.core.memory.edit import imported_text, is_edited_here, refreshed_text
+from clew.core.text.frontmatter import edit
 from clew.core.text.printable import printable
-from clew.errors import ClewError, Conflict, NotFound
+from clew.errors import ClewError, Conflict, NotFound, Refused
 from clew.stores.documents import Documents, Receipt, folder_of
 from clew.stores.durable import read_bytes
 
-Action = Literal["new", "changed", "same", "edited", "left out"]
-"""`edited`: the source changed, and so did the note here; nothing is done. `left out`: `reason` says why."""
+Action = Literal["new", "changed", "moved", "same", "edited", "gone", "left out"]
+"""`moved`: the file lies elsewhere now, and maybe changed too. `edited`: the source changed, and so did the note here;
+nothing is done. `gone`: the file of a note is not there any more; the note stays. `left out`: `reason` says why."""
 _MOST_DEPTH: Final = 16
 _TOLD: Final = 50
 """Files from one report of progress to the next."""
 _MOST_BYTES: Final = 4 * MOST_CHARACTERS
+_AT_ONCE: Final = 25
+"""Notes that are written while nobody else may write."""
+_BOTH: Final = "the file changed, and so did the note here; bring one into the other by hand"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +50,8 @@ class Step:
     """Of the note that is there already."""
     reason: str = ""
     redacted: bool = False
+    failed: bool = False
+    """Left out because it could not be read or is too large; not because it is none of what is taken over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +67,42 @@ class Plan:
         """Files that this becomes of."""
         return sum(step.action == action for step in self.steps)
 
+    @property
+    def partly(self) -> bool:
+        """Whether a file or folder that was to be taken over could not be."""
+        return any(step.failed for step in self.steps)
+
+
+@dataclass(slots=True)
+class _Known:
+    """What memory holds, while a plan is made."""
+
+    by_source: dict[str, Document]
+    taken: set[str]
+    """Ids that no new note may have."""
+    lost: dict[str, Document]
+    """By id, notes whose file lies no longer where it was when it was taken over."""
+
+    @classmethod
+    def of(cls, present: Sequence[Document]) -> _Known:
+        """From all documents; looks where their sources are."""
+        imported = [document for document in present if document.source and document.readable]
+        return cls(
+            {document.source: document for document in imported},
+            {document.id for document in present},
+            {document.id: document for document in imported if document.id and _is_gone(document.source)},
+        )
+
+    def moved_to(self, file: str, digest: str, own: str) -> Document | None:
+        """The note of a file that was moved or renamed: it has the id that the file says, or the file says what its
+        source said, of several the one whose file had this name. It is lost no more."""
+        alike = [one for one in self.lost.values() if one.source_digest == digest]
+        alike.sort(key=lambda one: (one.source.rpartition("/")[2] != file.rpartition("/")[2], one.source))
+        found = self.lost.get(own) or next(iter(alike), None)
+        if found is not None:
+            del self.lost[found.id]
+        return found
+
 
 def import_folder(
     documents: Documents,
@@ -69,107 +113,207 @@ def import_folder(
     today: date,
     progress: Callable[[int, int], None] | None = None,
 ) -> Plan:
-    """The plan for a folder of Markdown. Raises NotFound where there is no such folder; writes nothing anywhere.
+    """The plan for a folder of Markdown. Raises NotFound where there is no such folder, Refused where it may not be
+    reached; writes nothing anywhere.
 
     `progress` is told of documents of memory that were read, then of files of the folder, and of how many there are.
     """
     place = folder_of(tier, workspace)
-    source = Path(os.path.realpath(folder))
-    if not source.is_dir():
-        raise NotFound(f"there is no folder `{printable(str(folder))}`", hint="name a folder with Markdown files")
-    present = tuple(documents.read_all(progress))
-    there = {document.source: document for document in present if document.source}
-    taken = {document.id for document in present}
-    own = os.path.realpath(documents.root)
-    files = list(_files(source, "", own, 0))
-    steps: list[Step] = []
-    for file, reason in files:
-        out = Step(file, "left out", reason=reason)
-        steps.append(out if reason else _step(documents, source, file, there, taken, today, place))
-        if progress is not None and (len(steps) % _TOLD == 0 or len(steps) == len(files)):
-            progress(len(steps), len(files))
-    return Plan(source, tier, workspace, tuple(steps))
+    source = _source(folder)
+    known = _Known.of(tuple(documents.read_all(progress)))
+    files = list(_files(source, "", os.path.realpath(documents.root), 0))
+    # What lies where it was comes first: a copy of it must not be taken for the file itself.
+    steps: dict[str, Step] = {}
+    files_in_turn = sorted(files, key=lambda one: f"{source.as_posix()}/{one[0]}" not in known.by_source)
+    for number, (file, out) in enumerate(files_in_turn, 1):
+        steps[file] = out or _step(documents, source, file, known, today, place)
+        if progress is not None and (number % _TOLD == 0 or number == len(files)):
+            progress(number, len(files))
+    ordered = [steps[file] for file, _ in files]
+    return Plan(source, tier, workspace, (*ordered, *_gone(source, known, ordered)))
 
 
 def carry_out(documents: Documents, plan: Plan) -> Iterator[tuple[Step, Receipt]]:
-    """Write what the plan says, one note at a time; what was written stays when a later one fails.
+    """Write what the plan says, some notes at a time; what was written stays when a later one fails.
 
-    A note that was edited since the plan was made is left as it is, and given without having been written.
+    A note that was edited since the plan was made, or that another import made meanwhile, is left as it is, and given
+    without having been written.
     """
-    for step in plan.steps:
-        if step.action == "new":
-            yield step, documents.add(step.text, name=step.name, tier=plan.tier, workspace=plan.workspace)
-        elif step.action == "changed":
-            try:
-                yield step, documents.replace(step.path, step.text, expect=step.digest)
-            except Conflict:
-                document = documents.read(step.path)
-                yield step, Receipt(step.path, document.digest, 0, 0, document.id, written=False)
+    work = [step for step in plan.steps if step.action in ("new", "changed", "moved")]
+    sources: dict[str, Document | None] = {}
+    for at in range(0, len(work), _AT_ONCE):
+        done: list[tuple[Step, Receipt]] = []
+        failure: ClewError | None = None
+        with documents.hold(plan.tier, plan.workspace):
+            if any(step.action == "new" for step in work[at : at + _AT_ONCE]):
+                _look(documents, folder_of(plan.tier, plan.workspace), sources)
+            made = {one.source: one for one in sources.values() if one is not None}
+            for step in work[at : at + _AT_ONCE]:
+                try:
+                    done.append((step, _written(documents, plan, step, made)))
+                except ClewError as error:
+                    failure = error
+                    break
+        # Outside of the lock: others need not wait for what is done with a note that is there.
+        yield from done
+        if failure is not None:
+            raise failure
 
 
-def _step(
-    documents: Documents,
-    source: Path,
-    file: str,
-    there: dict[str, Document],
-    taken: set[str],
-    today: date,
-    place: str,
-) -> Step:
-    """What becomes of a file. An id that it has is kept, with the links that name it, unless it is in `taken`."""
+def _written(documents: Documents, plan: Plan, step: Step, made: dict[str, Document]) -> Receipt:
+    if step.action == "new":
+        twin = made.get(f"{plan.folder.as_posix()}/{step.file}")
+        if twin is None:
+            return documents.add(step.text, name=step.name, tier=plan.tier, workspace=plan.workspace)
+        return Receipt(twin.path, twin.digest, 0, 0, twin.id, written=False)
+    try:
+        return documents.replace(step.path, step.text, expect=step.digest)
+    except Conflict:
+        document = documents.read(step.path)
+        return Receipt(step.path, document.digest, 0, 0, document.id, written=False)
+
+
+def _look(documents: Documents, place: str, sources: dict[str, Document | None]) -> None:
+    """Bring up to date which documents of a folder were taken over: by path and looks, None where it was not."""
+    now = {f"{one.path} {one.inode} {one.mtime_ns} {one.size}": one.path for one in documents.walk(below=place)}
+    for key in sources.keys() - now.keys():
+        del sources[key]
+    for key, path in now.items():
+        if key not in sources:
+            document = next(iter(documents.read_these((path,))), None)
+            sources[key] = document if document is not None and document.source else None
+
+
+def _source(folder: Path) -> Path:
+    source = Path(os.path.realpath(folder))
+    shown = printable(str(folder))
+    try:
+        there = stat.S_ISDIR(os.stat(source).st_mode)
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        there = False
+    except OSError as error:
+        reason = "permission denied" if isinstance(error, PermissionError) else error.strerror or str(error)
+        raise Refused(f"`{shown}` cannot be read: {reason}", hint="check the rights of the folder") from error
+    if not there:
+        raise NotFound(f"there is no folder `{shown}`", hint="name a folder with Markdown files")
+    return source
+
+
+def _is_gone(source: str) -> bool:
+    """Whether there is surely nothing at a path; what cannot be reached may be there."""
+    try:
+        os.lstat(source)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except (OSError, ValueError):
+        return False
+    return False
+
+
+def _step(documents: Documents, source: Path, file: str, known: _Known, today: date, place: str) -> Step:
+    """What becomes of a file. An id that it has is kept, with the links that name it, unless a note has it already."""
     origin = f"{source.as_posix()}/{file}"
-    before = there.get(origin)
+    before = known.by_source.get(origin)
     try:
         raw = read_bytes(source / file, _MOST_BYTES, printable(file)).decode("utf-8")
         digest = digest_of(raw)
         if before is not None and before.source_digest == digest:
             return Step(file, "same", path=before.path)
         clean = documents.redact(raw)
+        own = read_document(file, clean).id
+        moved = known.moved_to(file, digest, own) if before is None else None
+        if moved is not None:
+            return _moved(documents, moved, file, origin, clean, digest, redacted=clean != raw)
         if before is None:
-            own = read_document(file, clean).id
-            id = documents.new_id() if not own or own in taken else own
-            taken.add(id)
+            id = documents.new_id() if not own or own in known.taken else own
+            known.taken.add(id)
             text = imported_text(file, clean, source=origin, digest=digest, id=id, today=today)
         else:
             text = refreshed_text(documents.read_text(before.path), clean, digest=digest)
     except UnicodeDecodeError:
-        return Step(file, "left out", reason="it is not UTF-8")
+        return _left_out(file, "it is not UTF-8")
     except ClewError as error:
-        return Step(file, "left out", reason=str(error))
+        return _left_out(file, str(error))
     if before is not None and is_edited_here(before):
-        reason = "the file changed, and so did the note here; bring one into the other by hand"
-        return Step(file, "edited", before.name, before.path, reason=reason)
+        return Step(file, "edited", before.name, before.path, reason=_BOTH)
     if len(text) > MOST_CHARACTERS:
-        return Step(file, "left out", reason=f"it has over {MOST_CHARACTERS:,} characters")
+        return _left_out(file, f"it has over {MOST_CHARACTERS:,} characters")
     if before is not None:
         return Step(file, "changed", before.name, before.path, text, before.digest, redacted=clean != raw)
     name = read_document(f"{place}/{file.rpartition('/')[2]}", text).name
     return Step(file, "new", name, text=text, redacted=clean != raw)
 
 
-def _files(folder: Path, below: str, own: str, depth: int) -> Iterator[tuple[str, str]]:
-    """(file, "") for each Markdown file, (name, why not) for what could not be followed; by folder and name.
+def _moved(
+    documents: Documents, note: Document, file: str, origin: str, clean: str, digest: str, *, redacted: bool
+) -> Step:
+    """What becomes of the note of a file that lies elsewhere now: it follows, with its text where that changed too."""
+    current = documents.read_text(note.path)
+    if note.source_digest == digest:
+        return Step(file, "moved", note.name, note.path, edit(current, {"source": origin}), note.digest)
+    if is_edited_here(note):
+        return Step(file, "edited", note.name, note.path, reason=_BOTH)
+    text = edit(refreshed_text(current, clean, digest=digest), {"source": origin})
+    if len(text) > MOST_CHARACTERS:
+        return _left_out(file, f"it has over {MOST_CHARACTERS:,} characters")
+    return Step(file, "moved", note.name, note.path, text, note.digest, redacted=redacted)
+
+
+def _gone(source: Path, known: _Known, steps: Sequence[Step]) -> Iterator[Step]:
+    """Notes whose file is not in the folder any more, by file, each with the new one that it may have become."""
+    within = f"{source.as_posix()}/"
+    fresh = [step for step in steps if step.action == "new"]
+    for note in sorted(known.lost.values(), key=lambda one: one.source):
+        if note.source.startswith(within):
+            file = note.source[len(within) :]
+            last = file.rpartition("/")[2]
+            heir = next((one for one in fresh if one.file.rpartition("/")[2] == last or one.name == note.name), None)
+            reason = "the file is gone; the note stays"
+            if heir is not None:
+                reason = f"the file is gone; the note stays, `{printable(heir.file)}` may be what became of it"
+            yield Step(file, "gone", note.name, note.path, reason=reason)
+
+
+def _left_out(file: str, reason: str) -> Step:
+    return Step(file, "left out", reason=reason, failed=True)
+
+
+def _files(folder: Path, below: str, own: str, depth: int) -> Iterator[tuple[str, Step | None]]:
+    """(file, None) for each Markdown file, (name, why not) for what could not be followed; by folder and name.
 
     Hidden files and folders are left out without a word, as is the memory root itself.
     """
     try:
-        entries = sorted(os.scandir(folder / below), key=lambda entry: entry.name)
+        with os.scandir(folder / below) as found:
+            entries = sorted(found, key=lambda entry: entry.name)
     except OSError as error:
-        yield below or ".", f"the folder cannot be read: {error.strerror or error}"
+        where = printable(below or ".")
+        yield where, _left_out(where, f"the folder cannot be read: {error.strerror or error}")
         return
     for entry in entries:
         path = f"{below}/{entry.name}" if below else entry.name
+        shown = printable(path)
         if entry.name.startswith(".") or os.path.realpath(entry.path) == own:
             continue
         markdown = entry.name.lower().endswith((".md", ".markdown"))
         if entry.is_symlink():
-            if markdown or entry.is_dir():
-                yield printable(path), "it is a link"
-        elif entry.is_dir():
+            if markdown or _leads_to_folder(entry):
+                yield shown, Step(shown, "left out", reason="it is a link")
+        elif entry.is_dir(follow_symlinks=False):
             if depth < _MOST_DEPTH:
                 yield from _files(folder, path, own, depth + 1)
             else:
-                yield printable(path), "the folder lies too deep"
+                yield shown, _left_out(shown, "the folder lies too deep")
+        elif markdown and not entry.is_file(follow_symlinks=False):
+            yield shown, _left_out(shown, "it is not a regular file")
         elif markdown:
             encodable = path.encode("utf-8", "ignore").decode() == path
-            yield (path, "") if encodable else (printable(path), "the name of the file is not UTF-8")
+            yield (path, None) if encodable else (shown, _left_out(shown, "the name of the file is not UTF-8"))
+
+
+def _leads_to_folder(link: os.DirEntry[str]) -> bool:
+    """Whether a link leads to a folder; one that leads nowhere, in a circle or where we may not look does not."""
+    try:
+        return link.is_dir()
+    except OSError:
+        return False

@@ -110,8 +110,12 @@ DOCUMENTS: dict[str, str] = {
     "the file changed, and so did the note here; bring one into the other by hand": "源文件与这里的笔记都有改动；请手工合并",
     "it is not UTF-8": "不是 UTF-8",
     "it is a link": "是链接",
+    "it is not a regular file": "不是普通文件",
     "it has over {} characters": "超过 {} 个字符",
     "the folder lies too deep": "目录层级过深",
     "the folder cannot be read: {}": "目录无法读取：{}",
+    "the file is gone; the note stays": "源文件已不存在；笔记保留",
+    "the file is gone; the note stays, `{}` may be what became of it": "源文件已不存在；笔记保留，`{}` 可能是它的新去处",
+    "check the rights of the folder": "请检查该目录的权限",
 }
 """As `wording.CHINESE`, which takes them in."""

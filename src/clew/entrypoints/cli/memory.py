@@ -220,10 +220,13 @@ def check(ctx: click.Context, fix: bool, as_json: bool) -> None:
 @click.option("--personal", is_flag=True, help="What is taken over holds for you in every project.")
 @click.option("--dry-run", is_flag=True, help="Say what would become of each file, and write nothing.")
 @json_option
-def import_(folder: Path, personal: bool, dry_run: bool, as_json: bool) -> None:
+@click.pass_context
+def import_(ctx: click.Context, folder: Path, personal: bool, dry_run: bool, as_json: bool) -> None:
     """Take over a folder of Markdown as notes. The folder itself is only read.
 
-    Done again, it brings over what changed there, leaves alone what is the same, and says what changed on both sides.
+    Done again, it brings over what changed there, follows what was moved or renamed, leaves alone what is the same,
+    and says what changed on both sides. The status is 1 where a file or folder could not be read; the rest is taken
+    over.
     """
     app = App.here()
     apply_color(app)
@@ -231,13 +234,15 @@ def import_(folder: Path, personal: bool, dry_run: bool, as_json: bool) -> None:
         plan = memory.take_over(folder.expanduser(), personal=personal)
         written: dict[str, Any] = {}
         if not dry_run:
-            total = plan.count("new") + plan.count("changed")
+            total = sum(map(plan.count, ("new", "changed", "moved")))
             with bar(app.language, say("memory.importing", app.language, "{}", "{}")) as progress:
                 for step, receipt in memory.carry_out(plan):
                     written[step.file] = receipt
                     if progress is not None:
                         progress(len(written), total)
         show_steps(app, memory, plan, written, as_json)
+    if plan.partly:
+        ctx.exit(1)
 
 
 def _day(text: str | None, now: datetime) -> str:

@@ -159,14 +159,15 @@ def show_steps(app: App, memory: Memory, plan: Plan, written: Mapping[str, Recei
             action = padded(say(_ACTIONS[str(row["action"])], language), 10)
             told = translated(str(row["reason"]), language) or str(row["path"])
             click.echo(f"{action}  {printable(str(row['file']))}" + (f"  {pale(printable(told))}" if told else ""))
-    counts = [plan.count(action) for action in ("new", "changed", "same", "edited", "left out")]
-    aside(say("memory.imported" if written or not any(counts[:2]) else "memory.would", language, *counts))
+    counts = [plan.count(action) for action in ("new", "changed", "moved", "same", "edited", "gone", "left out")]
+    aside(say("memory.imported" if written or not any(counts[:3]) else "memory.would", language, *counts))
     if any(step.redacted for step in plan.steps):
         aside(say("note", language) + say("note.redacted", language))
 
 
 _ACTIONS = {
-    "new": "memory.new", "changed": "memory.changed", "edited": "memory.edited", "left out": "memory.skipped",
+    "new": "memory.new", "changed": "memory.changed", "moved": "memory.moved", "edited": "memory.edited",
+    "gone": "memory.gone", "left out": "memory.skipped",
 }  # fmt: skip
 
 
