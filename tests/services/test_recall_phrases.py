@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.command import clew
 from tests.services.test_recall import NOTES, TODAY, recaller
 
 from clew.adapters.embedding import StaticTable
@@ -127,3 +128,15 @@ def test_a_phrase_is_found_in_whatever_it_stands_in(words: list[str], chance: ra
     for said in around:
         assert len(others) in spoken.said_in(said).tolist()
     assert len(others) not in spoken.said_in(" ".join(words[:-1])).tolist()
+
+
+@pytest.mark.requirement("R-10", "W-14")
+def test_the_command_hints_the_note_that_took_the_place_of_another_for_the_phrase_of_both(harbour: Path) -> None:
+    phrase = "translating a berth permit for the harbour master"
+    first = ("--name", "Permits", "--when", phrase, "--when", "spelling of a ship in the register")
+    clew("note", "Permits are translated by the office in town.", *first, cwd=harbour)
+    clew("note", "Permits are translated by the agent of the ship.", "--name", "Permits", "--when", phrase, "--replace",
+         cwd=harbour)  # fmt: skip
+    for said in (phrase.upper(), f"next: {phrase}, as agreed", "spelling of a ship in the register"):
+        hints = clew("recall", "--json", said, cwd=harbour).json["hints"]
+        assert [one["description"] for one in hints] == ["Permits are translated by the agent of the ship."], said
