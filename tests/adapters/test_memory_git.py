@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.memory_machines import Machine, machine
 
-from clew.adapters.memory_git import BATCH_SECONDS, MemoryGit
+from clew.adapters.memory_git import BATCH_SECONDS, KEPT, MemoryGit
 from clew.adapters.memory_repository import is_safe
 
 pytestmark = [pytest.mark.requirement("W-17"), pytest.mark.usefixtures("home")]
@@ -64,7 +64,7 @@ def test_without_git_memory_goes_on_and_it_is_said_once(one: Machine) -> None:
     for number in range(2):
         one.write(f"user/{number}.md", "text\n")
         assert git.commit([f"user/{number}.md"], f"Add {number}").reason == "git is not installed"
-    assert git.notices == ["git is not installed"]
+    assert git.notices == ["git is not installed; what was written is kept, and committed later"]
     # When git is back, what waited is committed.
     assert one.git.close().commit and one.run("status", "--short") == ""
     assert subjects(one)[0] == "Add 0 (and 1 more)"
@@ -215,7 +215,7 @@ def test_locks_of_a_git_that_was_killed(one: Machine) -> None:
     one.write("user/b.md", "b\n")
     git = one.git
     reason = git.commit(["user/b.md"], "Add b").reason
-    assert str(lock) in reason and git.notices == [reason]
+    assert str(lock) in reason and git.notices == [f"{reason}; {KEPT}"]
     lock.unlink()
     assert git.close().commit and "b\n" in one.history()
 

@@ -53,7 +53,7 @@ def test_strangers_with_a_common_first_commit_keep_their_notes_apart_and_it_is_s
     again, said = note(berth, "Berth nine is closed.")
     assert again == second and "same commit" not in said
     # The first keeps what it had, also from the Chinese interface; names are told beside the ids.
-    assert note(crane, "The crane is yellow.", CLEW_LANGUAGE="zh")[0] == first
+    assert note(crane, "The crane is yellow.", CLEW_LANG="zh")[0] == first
     heads = clew("memory", "list", "--all", cwd=berth).out
     assert f"Crane ({first.name})" in heads and f"Berth ({second.name})" in heads
     assert f"Berth ({second.name}): " in clew("audit", "--all", cwd=crane).out

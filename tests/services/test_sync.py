@@ -572,7 +572,27 @@ def test_the_commands_lead_through_a_conflict(home: Path, tmp_path: Path) -> Non
     assert kinds == {"sync"}
 
 
-def test_without_git_the_command_says_so(home: Path, tmp_path: Path) -> None:
-    found = clew("sync", "init", cwd=tmp_path, env={"PATH": str(tmp_path)})
+@pytest.mark.requirement("F-08")
+def test_without_git_everything_near_says_so_in_both_languages(home: Path, harbour: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    english = {"PATH": str(tmp_path / "empty"), "CLEW_LANG": "en"}
+    chinese = english | {"CLEW_LANG": "zh"}
+    root = home / "clew" / "memory"
+    found = clew("sync", "init", cwd=tmp_path, env=english)
     assert found.status == 2 and "git is not installed" in found.err and "works without it" in found.err
-    assert not (home / "clew" / "memory" / ".git").exists()
+    assert not (root / ".git").exists()
+    assert clew("sync", "init", cwd=harbour).status == 0
+    resolving = ("sync", "--resolve", "user/a.md", "--take", "ours")
+    for line in (("sync",), ("sync", "init"), resolving, ("open", "0123456"), ("open", "git:status")):
+        told = clew(*line, cwd=harbour, env=english)
+        assert told.status == 2 and "not installed" in told.err and "hint: install git" in told.err, told.err
+        told = clew(*line, cwd=harbour, env=chinese)
+        assert told.status == 2 and "没有安装 git" in told.err and "提示：请安装 git" in told.err, told.err
+        assert "install" not in told.err
+    told = clew("note", "Ships moor at the bow.", cwd=harbour, env=english)
+    assert told.status == 0 and "git is not installed; what was written is kept, and committed later" in told.err
+    told = clew("note", "Berths are numbered.", cwd=harbour, env=chinese)
+    assert told.status == 0 and "没有安装 git；写入的内容已保留，稍后提交" in told.err
+    # When git is back, both are committed.
+    assert clew("log", "counted", cwd=harbour).status == 0
+    assert Machine(root).run("status", "--short") == ""

@@ -142,7 +142,7 @@ def test_the_reasons_are_told_in_both_languages(site: Site) -> None:
     site.push({"top.txt": EVIL["top.txt"]})
     assert "left out: top.txt (no memory lies there)" in site.sync().err
     site.push({"user/link.md": EVIL["user/link.md"], "user/A.md": EVIL["user/A.md"]})
-    told = site.sync(CLEW_LANGUAGE="zh", LANG="zh_CN.UTF-8", LC_ALL="zh_CN.UTF-8").err
+    told = site.sync(CLEW_LANG="zh").err
     assert "未同步：user/link.md（它是链接）" in told and "同名" in told
 
 

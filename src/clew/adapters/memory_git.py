@@ -23,6 +23,8 @@ from clew.errors import ClewError, StoreBusy
 
 BATCH_SECONDS: Final = 3.0
 """How long a write may wait for others to share its commit."""
+KEPT: Final = "what was written is kept, and committed later"
+"""What becomes of writes that cannot be committed."""
 _LOCK_SECONDS: Final = 10.0
 _TRIES: Final = 5
 _MOST_LIST: Final = 8 << 20
@@ -131,8 +133,9 @@ class MemoryGit:
             reason = str(error)
         except OSError as error:
             reason = f"the repository cannot be written: {error.strerror}"
-        if reason not in self.notices:
-            self.notices.append(reason)
+        notice = f"{reason}; {KEPT}"
+        if notice not in self.notices:
+            self.notices.append(notice)
         return Committed(reason=reason)
 
     def _commit(self, repository: MemoryRepository, writes: Sequence[_Write]) -> str:

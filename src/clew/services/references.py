@@ -248,6 +248,8 @@ def _exchange(ref: str, exchanges: Sequence[Exchange]) -> Opened:
 
 def _git(ref: str, git: Git | NoRepository) -> Opened:
     if isinstance(git, NoRepository):
+        if git.reason == "no git":
+            raise _no_git(ref)
         raise NotFound(f"`{printable(ref, 60)}`: there is no git repository here", hint=git.detail or "run `git init`")
     found = {fragment.ref: fragment for fragment in GitState(git).collect("")}
     if ref in found:
@@ -280,8 +282,14 @@ def _commit(commit: str, git: Git) -> Opened:
     raise NotFound(f"there is no commit `{printable(commit, 60)}`", hint="`clew open git:commits` lists the last ones")
 
 
+def _no_git(ref: str) -> NotFound:
+    return NotFound(f"`{printable(ref, 60)}` is only known to git, which is not installed", hint="install git")
+
+
 def _nothing(name: str, place: Place) -> NotFound:
     shown = printable(name, 200)
+    if _HASH.fullmatch(name) and isinstance(place.git, NoRepository) and place.git.reason == "no git":
+        return _no_git(name)
     if name.startswith("-"):
         return NotFound(f"there is no `{shown}` here", hint="for instance: " + ", ".join(FORMS))
     paths = [entry.path for entry in WorkTree(place.workspace.root).entries()]

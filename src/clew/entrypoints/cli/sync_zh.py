@@ -8,6 +8,8 @@ SYNC: dict[str, str] = {
     # -- git
     "git is not installed": "没有安装 git",
     "install git; memory works without it": "请安装 git；没有它记忆也能使用",
+    "what was written is kept, and committed later": "写入的内容已保留，稍后提交",
+    "`{}` is only known to git, which is not installed": "只有 git 知道 `{}`，但没有安装 git",
     "git {} takes too long": "git {} 耗时过长",
     "check the disk": "请检查磁盘",
     "a lock of git stands in the way: {}": "git 的锁文件挡住了：{}",
