@@ -71,15 +71,17 @@ def fitting(lines: Iterable[str], most: int, size: int) -> int:
     return count
 
 
-def cut_line(line: str, size: int, *, around: int = 0) -> str:
+def cut_line(line: str, size: int, *, around: int = 0, before: int = 0, behind: int = 0) -> str:
     """A line of at most `size` bytes, which says how many characters were left out; whole where it fits.
 
-    Of a longer one the beginning is kept, or the part that holds the character `around`.
+    Of a longer one the beginning is kept, or the part that holds the character `around`. `before` and `behind` are
+    numbers of characters of the same line that were left out already.
     """
-    if len(line) * 4 <= size or len(line.encode("utf-8", "surrogatepass")) <= size:
+    fits = len(line) * 4 <= size or len(line.encode("utf-8", "surrogatepass")) <= size
+    if fits and not before and not behind:
         return line
     begin = 0 if around < size // 2 else around - size // 4
     kept = line[begin : begin + size].encode("utf-8", "surrogatepass")[:size].decode("utf-8", "ignore")
-    before = f"[{begin} characters left out]… " if begin else ""
-    rest = len(line) - begin - len(kept)
-    return before + kept + (f" …[{rest:,} more characters of this line left out]" if rest else "")
+    head = f"[{begin + before:,} characters left out]… " if begin + before else ""
+    rest = len(line) - begin - len(kept) + behind
+    return head + kept + (f" …[{rest:,} more characters of this line left out]" if rest else "")
