@@ -207,3 +207,12 @@ def test_two_notes_of_one_person_that_differ_in_case_are_committed_and_one_can_g
     (site.one.root / "user" / "n.md").unlink()
     assert site.sync("--json").json["by_hand"] == 1
     assert "user/n.md" not in site.one.run("ls-tree", "-r", "--name-only", "HEAD").split("\n")
+
+
+def test_a_file_that_is_too_large_stays_on_the_remote(site: Site) -> None:
+    site.push({"user/large.md": ("100644", b"0" * 20_000_001), "user/b.md": ("100644", b"b\n")})
+    assert [row["reason"] for row in site.sync("--json").json["skipped"]] == ["it has over 20,000,000 bytes"]
+    assert site.there() - {".gitignore"} == {NOTE, "user/b.md"} and site.one.run("status", "--short") == ""
+    site.one.write(NOTE, "b\n")
+    assert site.sync("--json").json["by_hand"] == 1
+    assert "user/large.md" in site.one.run("ls-tree", "-r", "--name-only", "origin/main").split("\n")
