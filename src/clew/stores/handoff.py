@@ -141,12 +141,21 @@ class Handoffs:
         with self.documents.hold("handoff", self.workspace):
             there = self.ledgers()
             own = of_window(there, ledger.session, ledger.window, ledger.branch)
-            kept = (
-                self._refresh(own, ledger, at, language, mode)
-                if own is not None
-                else self._create(ledger, there, at, name, description, language, mode)
-            )
+            if own is None:
+                kept = self._create(ledger, there, at, name, description, language, mode)
+            else:
+                kept = self._refresh(own, ledger, at, description, language, mode)
+                kept = replace(kept, superseded=self._link(own, there, at))
             return replace(kept, retired=self._retire(at))
+
+    def _link(self, own: Ledger, there: list[Ledger], at: datetime) -> str:
+        """Let the ledger before say that this one takes its place, where a process died before it wrote that."""
+        old = next((one for one in there if one.holds and one.id and one.id == own.supersedes), None)
+        if old is None:
+            return ""
+        path = f"{self.folder}/{old.stem}.md"
+        self.documents.supersede(path, f"{self.folder}/{own.stem}.md", today=at.replace(microsecond=0))
+        return path
 
     def _create(
         self,
@@ -186,9 +195,13 @@ class Handoffs:
         _, new = self.documents.supersede(old, receipt.path, today=at.replace(microsecond=0))
         return Kept("created", replace(new, redacted=receipt.redacted), superseded=old)
 
-    def _refresh(self, own: Ledger, ledger: Ledger, at: datetime, language: Language, mode: Mode) -> Kept:
+    def _refresh(
+        self, own: Ledger, ledger: Ledger, at: datetime, description: str, language: Language, mode: Mode
+    ) -> Kept:
         path = f"{self.folder}/{own.stem}.md"
         changes: dict[str, Given] = {"updated": at.replace(microsecond=0), "trigger": ledger.trigger or None}
+        if mode == "own" and description:
+            changes["description"] = self.documents.redact(description)
         archived = ""
         for tries in count(1):
             text = self.documents.read_text(path)
