@@ -375,7 +375,7 @@ def test_a_folder_is_taken_over_once_and_followed_afterwards(harbour: Path, tmp_
     assert {path: path.read_bytes() for path in vault.rglob("*.md")} == before
     (vault / "crane.md").write_text("# Crane\n\nStops at 6.\n", encoding="utf-8")
     second = clew("memory", "import", str(vault), cwd=harbour)
-    assert "new: 0, changed: 1, the same: 1" in second.err and second.out.startswith("changed ")
+    assert "new: 0, changed: 1, moved: 0, the same: 1" in second.err and second.out.startswith("changed ")
     assert "Stops at 6." in clew("memory", "search", "crane stops", cwd=harbour).out
     rows = {row["name"]: row for row in clew("memory", "list", "--json", cwd=harbour).json}
     assert rows["Crane"]["description"] == "Stops at 6."
