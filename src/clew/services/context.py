@@ -228,14 +228,7 @@ def gather_from(
         both = searches.stands(own_words(wish.question))
         related = (searches.find_both if both else searches.find)(wish.question, earlier)
     searches.settle(decision.mode.value)
-    found = (
-        decision.mode is not Mode.RICH
-        or follows
-        or likely
-        # Who asks for passages gets the nearest ones, however weak.
-        or (wish.mode is Mode.RICH and bool(related.files))
-        or bool(attached.fragments or related.symbols or related.paths or decision.code in ASKS_GIT)
-    )
+    found = follows or likely or _is_found(wish, decision, related, attached)
     side_asked = _side_asked(wish, decision)
     fragments: list[Fragment] = list(attached.fragments)
     if decision.mode is not Mode.MINIMAL:
@@ -275,6 +268,16 @@ def gather_from(
         searches.outcome,
         side_asked,
         wish.question,
+    )
+
+
+def _is_found(wish: Wish, decision: Decision, related: Related, attached: Attached) -> bool:
+    """Whether something is at hand for the question, or nothing is needed, though no passage is likely to answer."""
+    return (
+        decision.mode is not Mode.RICH
+        # Who asks for passages gets the nearest ones, however weak.
+        or (wish.mode is Mode.RICH and bool(related.files))
+        or bool(attached.fragments or related.symbols or related.paths or decision.code in ASKS_GIT)
     )
 
 
