@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clew.adapters.models.endpoints import Endpoint
 from clew.adapters.models.windows import window_of
+from clew.adapters.programs import PosixPrograms
+from clew.adapters.shells import Shells
 from clew.adapters.tokenizers import tokenizer_for
 from clew.core.agent.permissions import Rule
 from clew.services.run import Limits, Session, Surroundings
 from clew.services.sessions import Ground, announced, begun, forked, resumed
+from clew.services.tools.command import Workplace, command_environ
+from clew.services.tools.context import new_context_tool
+from clew.services.tools.files import FileDesk
 from clew.services.tools.memory import memory_tools
+from clew.services.tools.search import Search
+from clew.services.tools.shell import shell_tool
+from clew.services.tools.terminals import shell_hints, terminal_tools
 from clew.services.tools.tool import Tool
+from clew.services.window import Keeper
 from clew.stores.transcripts import Read, Transcript, Transcripts
 
 if TYPE_CHECKING:
+    from clew.services.handoff import Handoff
     from clew.services.hinting import Hinted, Hinter
     from clew.services.memory import Memory
 
@@ -31,10 +43,16 @@ class AgentRoom:
     transcripts: Transcripts
     memory: Callable[[str], Memory]
     """The memory, as a session of that id uses it."""
+    handoff: Callable[[str], Handoff]
+    """The handoffs, likewise."""
     hinter: Callable[[], Hinter]
     environ: Mapping[str, str]
     redact: Callable[[str], str]
     """Takes secrets out of what a model reads; gives the text back where the user switched that off."""
+    strictly: Callable[[str], str] | None = None
+    """The same for files of secrets."""
+    ignore: Sequence[str] = ()
+    """Patterns of files that are passed over in searches, beside those that git ignores."""
     rules: Sequence[Rule] = ()
     yes: bool = False
     _hinter: list[Hinter] = field(default_factory=list["Hinter"])
@@ -73,6 +91,15 @@ class AgentRoom:
             who = "user" if role == "user" else "assistant"
             return self._hinter[0].hints(text, role=who, session=session, run=run)
 
+        wanted: list[str] = []
+        keeper = Keeper(self.handoff(transcript.id), transcript, _thread(read.opened.forked), read.windows)
+
+        def begin(reason: str) -> str:
+            handed = keeper.save("compact")
+            wanted.append(reason)
+            return handed.ref
+
+        desk, tools, shells = self._tools(transcript, keeper, begin, stack)
         told: set[str] = set()
 
         def notices() -> list[str]:
@@ -82,7 +109,7 @@ class AgentRoom:
 
         return Surroundings(
             transcript=transcript,
-            tools=self._tools(transcript),
+            tools=tools,
             recall=recall,
             clock=self.ground.clock,
             redact=self.redact,
@@ -90,10 +117,38 @@ class AgentRoom:
             rules=list(self.rules),
             yes=self.yes,
             notices=notices,
+            shells=shells,
+            forget=desk.forget,
+            keeper=keeper,
+            wanted=wanted,
         )
 
-    def _tools(self, transcript: Transcript) -> list[Tool[Any]]:
-        return memory_tools(lambda: self.memory(transcript.id))
+    def _tools(
+        self, transcript: Transcript, keeper: Keeper, begin: Callable[[str], str], stack: contextlib.ExitStack
+    ) -> tuple[FileDesk, list[Tool[Any]], Callable[[], str]]:
+        """All tools of a session, in the order in which the model gets them; the desk of files; the open shells."""
+        root = Path(os.path.realpath(self.ground.root))
+        scratch = transcript.folder
+        desk = FileDesk(root, self.ground.cwd, self.redact, self.strictly, (scratch,))
+        search = Search(root, self.ground.cwd, self.redact, self.strictly, (scratch,), self.ignore)
+        place = Workplace(root, command_environ(self.environ), self.redact)
+        programs = PosixPrograms()
+        stack.callback(programs.close)
+        shells = Shells(programs)
+        stack.callback(shells.close)
+        memory = memory_tools(
+            lambda: self.memory(transcript.id), lambda: self.handoff(transcript.id), lambda: keeper.place
+        )
+        tools: list[Tool[Any]] = [
+            *desk.tools(), *search.tools(), shell_tool(programs, place, scratch), *terminal_tools(shells, place),
+            *memory, new_context_tool(begin),
+        ]  # fmt: skip
+        return desk, tools, lambda: shell_hints(shells, place)
+
+
+def _thread(forked: str) -> str:
+    """The session that a fork goes on from; empty for one that goes on from none."""
+    return forked.partition("#")[0]
 
 
 def limits_of(endpoint: Endpoint, *, answer: int | None, steps: int | None, window: int | None) -> Limits:

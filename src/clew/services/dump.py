@@ -7,15 +7,17 @@ which texts each layer has, so that `clew prefix` can name the layer of a differ
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from clew.core.context.layers import Layer
 from clew.errors import NotFound, StoreError, UsageError
+
+if TYPE_CHECKING:
+    from clew.services.run import Session
 
 ABOUT: Final = ".about.json"
 
@@ -103,6 +105,8 @@ def read_dump(folder: Path) -> tuple[Sent, ...]:
     return tuple(found)
 
 
-def layers_of(layers: Sequence[Layer]) -> list[tuple[str, list[str]]]:
-    """Layers as a dump keeps them."""
-    return [(layer.name, list(layer.blocks)) for layer in layers]
+def about_of(session: Session, model: str) -> About:
+    """What is known of the request that a session is sending now."""
+    layers = session.last.snapshot.layers if session.last else ()
+    told = [(layer.name, list(layer.blocks)) for layer in layers]
+    return About(session.id, session.number, session.step, session.window, model, told)

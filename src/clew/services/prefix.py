@@ -76,8 +76,8 @@ class Report:
 
     def rows(self) -> Iterator[str]:
         """A table for people."""
-        names = f"{'':>6} {'run':>4} {'step':>4} {'window':>6} {'bytes':>9} {'by byte':>8} {'by block':>8} {'cached':>7}"
-        yield f"{names}  first difference"
+        sizes = f"{'bytes':>9} {'by byte':>8} {'by block':>8} {'cached':>7}"
+        yield f"{'':>6} {'run':>4} {'step':>4} {'window':>6} {sizes}  first difference"
         for one in self.steps:
             cached = "-" if one.by_usage is None else f"{one.by_usage:.2f}"
             where = one.layer or ("-" if one.kind == "first" else "none")

@@ -6,11 +6,9 @@ answer → recorded. What a model is sent is kept, line by line, before the next
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -18,21 +16,9 @@ import msgspec
 from clew.adapters.models.engine import Engine, Interrupt
 from clew.core.agent.effects import Effect
 from clew.core.agent.events import (
-    Answered,
-    Asking,
-    Called,
-    Calling,
     Event,
-    Filled,
-    Hinted,
-    Notice,
-    Outcome,
-    RunEnded,
-    RunStarted,
-    Steered,
 )
-from clew.core.agent.loop import Answer, Call, Finish, Offer, Result
-from clew.core.agent.permissions import Permit, Rule, verdict
+from clew.core.agent.permissions import Permit, Rule
 from clew.core.agent.prompt import Injection, core_for, injections
 from clew.core.agent.record import RunRecord, recent
 from clew.core.context.assemble import assemble
@@ -42,11 +28,11 @@ from clew.core.context.fragment import DEFAULT_WEIGHTS, Fragment
 from clew.core.context.layers import Frame, Layer, Snapshot
 from clew.core.memory.recall import Hint
 from clew.core.ports import Message, Tokenizer
-from clew.core.text.printable import printable, visible
-from clew.errors import ClewError
+from clew.services.handoff import Handed
 from clew.services.hinting import Hinted as HintedBy
-from clew.services.tools.tool import Reply, Signal, Tool
-from clew.stores.transcripts import Added, Began, Ended, Read, Transcript, replied, resulted
+from clew.services.tools.tool import Tool
+from clew.services.window import GO_ON, Keeper
+from clew.stores.transcripts import Read, Renewed, Transcript
 
 HINTS_HEAD: Final = "[memory_hints] Notes that may matter here. Found by Clew, not said by the user:"
 NOTICE_HEAD: Final = "[notice] From Clew, not said by the user:"
@@ -108,6 +94,10 @@ class Surroundings:
     """What the model and the user should be told at the start of the next run, once."""
     forget: Callable[[], None] = lambda: None
     """Called when the model no longer knows what it read: at the start of each run and window."""
+    wanted: list[str] = field(default_factory=list[str])
+    """Why a fresh window is wanted before the next request; empty: none is."""
+    keeper: Keeper | None = None
+    """Watches the window and hands over; None: windows have no end here (a sub-agent)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +139,11 @@ class Session:
     def run(self, message: str, engine: Engine, limits: Limits, person: Person) -> RunRecord:
         """One run, to its end, whatever that is. Raises OverBudget before anything is sent; StoreError where the
         transcript cannot be written."""
+        from clew.services.run_desk import Run  # noqa: PLC0415 -- the two know each other
+
         self.interrupt = Interrupt()
         self.number = self._next()
-        run = _Run(self, engine, limits, person, self.number, clean(self.around.redact(message)))
+        run = Run(self, engine, limits, person, self.number, clean(self.around.redact(message)))
         record = run.go()
         self.records.append(record)
         return record
@@ -160,10 +152,37 @@ class Session:
         """End the run that is under way, from any thread."""
         self.interrupt.set()
 
-    def prepare(self, message: str, model: str, limits: Limits, hints: Sequence[Hint] = ()) -> Prepared:
+    def renew(self, reason: str) -> Handed | None:
+        """Begin a fresh window between two runs. Raises what the store raises; then all stays as it was."""
+        keeper = self.around.keeper
+        if keeper is None:
+            return None
+        saved = keeper.save("user")
+        self._open_window(reason, self.number, ())
+        return saved
+
+    def open_window(self, reason: str, message: str, model: str, limits: Limits) -> Prepared:
+        """A fresh window within a run: the layers, the hint, the message again. The handoff was saved before."""
+        self._open_window(reason, self.number, ())
+        prepared = self.prepare(message, model, limits, notices=(GO_ON,))
+        self.last = prepared
+        return prepared
+
+    def _open_window(self, reason: str, run: int, blocks: tuple[str, ...]) -> None:
+        keeper = self.around.keeper
+        hint = keeper.renew() if keeper is not None else ""
+        self.window += 1
+        self.hint = hint
+        self.around.wanted.clear()
+        self.around.forget()
+        self.around.transcript.append(Renewed(run, self.window, reason, hint, blocks))
+
+    def prepare(
+        self, message: str, model: str, limits: Limits, hints: Sequence[Hint] = (), notices: Sequence[str] = ()
+    ) -> Prepared:
         """The layers for a message. Raises OverBudget."""
         frame = Frame(stable=self._stable(model), context="", nothing="", question="")
-        fragments = [*self._hinted(hints), *self._aside()]
+        fragments = [*self._hinted(hints), *self._aside(notices)]
         tools = self.around.tokenizer.count(msgspec.json.encode(self.offered()).decode())
         budget = Budget(max(limits.window - tools - _MARGIN, limits.answer + 1), limits.answer, self.around.tokenizer)
         snapshot = assemble(message, fragments, "rich", budget, frame, reason="a run", found=True)
@@ -190,8 +209,9 @@ class Session:
         text = hints_text(hints)
         return [Fragment("memory", "memory_hints", text, weight)] if text else []
 
-    def _aside(self) -> list[Fragment]:
-        told = [Fragment("notice", "notice", f"{NOTICE_HEAD}\n{one}", 90) for one in self.around.notices()]
+    def _aside(self, notices: Sequence[str]) -> list[Fragment]:
+        every = (*notices, *self.around.notices())
+        told = [Fragment("notice", f"notice:{at}", f"{NOTICE_HEAD}\n{one}", 90) for at, one in enumerate(every, 1)]
         shells = self.around.shells()
         return [*told, *([Fragment("shells", "shell_hints", shells, 40)] if shells else [])]
 
@@ -205,230 +225,3 @@ def hints_text(hints: Sequence[Hint]) -> str:
         return ""
     rows = [f"- {one.ref} · {one.name} · {one.description}" for one in hints]
     return "\n".join((HINTS_HEAD, *rows))
-
-
-class _Run:
-    """One run: the desk that the engine turns to."""
-
-    def __init__(self, session: Session, engine: Engine, limits: Limits, person: Person, number: int, message: str):
-        self.session = session
-        self.around = session.around
-        self.engine = engine
-        self.limits = limits
-        self.person = person
-        self.number = number
-        self.message = message
-        self.steps = 0
-        self.calls = 0
-        self.usage = {"input": 0, "cached": 0, "output": 0}
-        self.changed: dict[str, None] = {}
-        self.recalled: list[str] = []
-        self.added: dict[int, tuple[str, ...]] = {}
-        self.answer = Answer("")
-        self.finals = ""
-        self.trouble: ClewError | None = None
-        self._tools = {tool.name: tool for tool in self.around.tools}
-        self._asking = threading.Lock()
-        self._telling = threading.Lock()
-
-    # ------------------------------------------------------------------ a run
-
-    def go(self) -> RunRecord:
-        around, session = self.around, self.session
-        around.forget()
-        self.tell(RunStarted(session.id, self.number, self.engine.name, self.message))
-        hints = self._recall(self.message, "user")
-        prepared = session.prepare(self.message, self.engine.name.partition(":")[2], self.limits, hints)
-        session.last = prepared
-        around.transcript.append(
-            Began(
-                self.number, _time(around), self.engine.name, self.message, prepared.blocks,
-                tuple(one.id for one in hints),
-            )
-        )  # fmt: skip
-        offers = [Offer(one.name, one.description, one.schema, one.alone) for one in around.tools]
-        try:
-            finish = self.engine.run(
-                prepared.messages, offers, self, session.interrupt,
-                limit=self.limits.answer, steps=self.limits.steps,
-            )  # fmt: skip
-        except BaseException as error:
-            self._end(Finish("aborted", self.answer.text), f"{type(error).__name__}")
-            raise
-        return self._end(finish)
-
-    def _end(self, finish: Finish, why: str = "") -> RunRecord:
-        outcome: Outcome
-        match finish.kind:
-            case "final" | "left":
-                outcome = "finished"
-            case "aborted" | "limit" | "failed":
-                outcome = finish.kind
-        error = finish.error or self.trouble
-        reason = (
-            str(error)
-            if error
-            else why or {"limit": f"{self.steps} model calls", "aborted": "by the user"}.get(finish.kind, "")
-        )
-        final = self.around.redact(finish.text) if outcome == "finished" else ""
-        if final and self.answer.text == finish.text:
-            self._recall(final, "assistant", told=False)
-        changed = tuple(self._short(path) for path in self.changed)
-        end = Ended(
-            self.number, _time(self.around), outcome, final, reason, self.calls, changed, tuple(self.recalled)
-        )  # fmt: skip
-        self.around.transcript.append(end)
-        self.tell(
-            RunEnded(
-                self.number, outcome, final, reason, error.hint if error else "", self.steps, self.calls,
-                self.usage["input"], self.usage["cached"], self.usage["output"], changed,
-            )
-        )  # fmt: skip
-        words = "" if final.strip() else self.answer.text
-        blocks = self.session.last.blocks if self.session.last else (self.message,)
-        return RunRecord(
-            self.number, blocks, final, outcome, reason, self.calls, changed, tuple(self.recalled), words
-        )  # fmt: skip
-
-    def _short(self, path: str) -> str:
-        root = Path(self.session.opened.root)
-        return Path(path).relative_to(root).as_posix() if Path(path).is_relative_to(root) else path
-
-    # ------------------------------------------------------------------ what the engine asks for
-
-    def before(self, step: int) -> Sequence[str]:
-        """Hints for what the model wrote, the words of the user, notices."""
-        if step in self.added:
-            return self.added[step]
-        texts: list[str] = []
-        told: tuple[str, ...] = ()
-        if self.answer.text.strip():
-            hints = self._recall(self.answer.text, "assistant")
-            told = tuple(one.id for one in hints)
-            texts += [hints_text(hints)] if hints else []
-        steered = [clean(self.around.redact(words)) for words in self.person.said()]
-        for words in steered:
-            self.tell(Steered(words))
-            texts.append(f"{STEERED_HEAD}\n{words}")
-        self.added[step] = tuple(texts)
-        if texts:
-            self.around.transcript.append(Added(self.number, step, tuple(texts), told, tuple(steered)))
-        return texts
-
-    def asking(self, step: int) -> None:
-        """The request of this step is on its way."""
-        self.session.step = step
-        self.tell(Asking(step, self.session.window))
-
-    def answered(self, step: int, answer: Answer) -> None:
-        """Keep an answer."""
-        self.answer = answer
-        self.steps += 1
-        self.calls += len(answer.calls)
-        self.around.transcript.append(replied(self.number, step, self.session.window, answer))
-        usage = answer.usage
-        for name, count in (("input", usage.input), ("cached", usage.cached), ("output", usage.output)):
-            self.usage[name] += count or 0
-        self.tell(
-            Answered(
-                step, answer.text, len(answer.calls), usage.input, usage.cached, answer.written, usage.output
-            )
-        )  # fmt: skip
-        if answer.cut:
-            self.tell(Notice(f"the answer ended at its limit of {self.limits.answer} tokens"))
-        if usage.input is not None:
-            self.tell(Filled(usage.input + (usage.output or 0), self.limits.window, exact=True))
-
-    def call(self, call: Call) -> Result:
-        """Carry out a call: what it would do, whether it may, then the deed."""
-        try:
-            return self._called(call)
-        except Exception as error:  # noqa: BLE001 -- whatever a tool does, the model gets an answer
-            return self._told(call, Reply(f"error: the tool failed: {type(error).__name__}: {error}", failed=True))
-
-    def results(self, step: int, results: Sequence[Result]) -> None:
-        """Keep what the calls were answered."""
-        self.around.transcript.append(resulted(self.number, step, results))
-
-    def leaves(self) -> bool:
-        """Whether to stop after a round of tools."""
-        return False
-
-    def tell(self, event: Event) -> None:
-        """Show something."""
-        with self._telling:
-            self.person.tell(event)
-
-    # ------------------------------------------------------------------ inside
-
-    def _called(self, call: Call) -> Result:
-        tool = self._tools[call.name]
-        try:
-            given = tool.read(call.arguments)
-        except msgspec.ValidationError as error:
-            names = ", ".join(tool.schema.get("properties", {}))
-            self.tell(Calling(call.id, call.name, call.name, dict(call.arguments)))
-            return self._told(call, Reply(f"error: {error}\nhint: {call.name} takes {names}", failed=True))
-        try:
-            effect = tool.effect(given)
-            title = effect.title if isinstance(effect, Effect) else call.name
-            self.tell(Calling(call.id, call.name, printable(title, 200), dict(call.arguments)))
-            if isinstance(effect, Reply):
-                return self._told(call, effect)
-            if (refused := self._refused(effect)) is not None:
-                return self._told(call, refused)
-            return self._told(call, tool.run(given, effect, Signal(self.session.interrupt.event)))
-        except ClewError as error:
-            hint = f"\nhint: {error.hint}" if error.hint else ""
-            return self._told(call, Reply(f"error: {error}{hint}", failed=True))
-
-    def _refused(self, effect: Effect) -> Reply | None:
-        if verdict(effect, self.around.rules, yes=self.around.yes) == "allow":
-            return None
-        with self._asking:
-            # Another call may have been asked for the same while this one waited.
-            if verdict(effect, self.around.rules, yes=self.around.yes) == "allow":
-                return None
-            permit = self.person.permit(effect)
-            if permit.allowed:
-                if permit.rule is not None:
-                    self.around.rules.append(permit.rule)
-                return None
-        reason = f": {visible(permit.reason)}" if permit.reason else ""
-        return Reply(f"refused: the user does not allow `{effect.title}`{reason}", failed=True)
-
-    def _told(self, call: Call, reply: Reply) -> Result:
-        text = visible(self.around.redact(reply.text))
-        for path in reply.changed:
-            self.changed[path] = None
-        self.tell(Called(call.id, call.name, text, reply.failed, reply.view, reply.changed))
-        return Result(call.id, call.name, text, reply.failed)
-
-    def _recall(self, text: str, role: str, *, told: bool = True) -> tuple[Hint, ...]:
-        """What comes to mind; memory that cannot be read costs a notice, never the run."""
-        try:
-            found = self.around.recall(text, role if told else "record", self.number)
-        except ClewError as error:
-            self.tell(Notice(f"no hints this time: {error}"))
-            return ()
-        for notice in found.notices:
-            self.tell(Notice(notice))
-        hints = found.recalled.hints
-        if not hints:
-            return ()
-        whys = {one.id: one.why for one in found.recalled.considered}
-        if role == "assistant":
-            self.recalled += [one.id for one in hints]
-        if told:
-            self.tell(
-                Hinted(
-                    "user" if role == "user" else "assistant",
-                    tuple(one.id for one in hints), tuple(one.name for one in hints),
-                    tuple(whys.get(one.id, "") for one in hints),
-                )
-            )  # fmt: skip
-        return hints
-
-
-def _time(around: Surroundings) -> str:
-    return around.clock().isoformat(timespec="seconds")

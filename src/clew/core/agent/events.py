@@ -122,6 +122,16 @@ class WindowOpened:
 
 
 @dataclass(frozen=True, slots=True)
+class Drifted:
+    """What the model says of the work in a fresh window is not what was handed over. Shown, never enforced."""
+
+    missing: tuple[str, ...]
+    """Open steps of the plan that it does not mention."""
+    contradicted: tuple[str, ...]
+    new: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Retrying:
     """The request failed and is sent again, the same bytes."""
 
@@ -167,6 +177,7 @@ Event = (
     | Steered
     | Filled
     | WindowOpened
+    | Drifted
     | Retrying
     | Notice
     | RunEnded
@@ -184,6 +195,7 @@ NAMES: dict[type[Event], str] = {
     Steered: "steered",
     Filled: "filled",
     WindowOpened: "window_opened",
+    Drifted: "drifted",
     Retrying: "retrying",
     Notice: "notice",
     RunEnded: "run_ended",

@@ -100,15 +100,10 @@ def work(app: App, session: Session, words: str, person: Headless, *, dump: Path
     """One run; its outcome."""
     from clew.adapters.models.engine import Engine  # heavy
     from clew.services.agent_room import limits_of
-    from clew.services.dump import About, Dump, layers_of
+    from clew.services.dump import Dump, about_of
 
     endpoint = app.catalogue.endpoint(app.loaded.settings.model)
-
-    def about() -> About:
-        layers = layers_of(session.last.snapshot.layers) if session.last else []
-        return About(session.id, session.number, session.step, session.window, endpoint.name, layers)
-
-    writer = Dump(dump, about) if dump else None
+    writer = Dump(dump, lambda: about_of(session, endpoint.name)) if dump else None
     person.dump = writer
     limits = limits_of(endpoint, answer=app.loaded.settings.answer_tokens, steps=steps, window=None)
     return session.run(words, Engine(endpoint, writer), limits, person).outcome

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from msgspec import Meta
 
 from clew.core.agent.effects import Effect
+from clew.core.handoff.references import is_reference
 from clew.core.text.printable import printable
 from clew.services.tools.tool import Reply, Signal, Tool, define
 
 if TYPE_CHECKING:
+    from clew.services.handoff import Handed, Handoff, Window
+    from clew.services.handoff import Handed, Handoff, Window
     from clew.services.memory import Memory, Saved
 
 MOST_SHOWN = 24_000
@@ -46,6 +49,10 @@ class Note:
         tuple[str, ...], Meta(description="2 to 5 phrases that will be said when it should come to mind")
     ] = ()
     mode: Literal["append", "replace"] = "append"
+    kind: Annotated[
+        Literal["note", "handoff", "plan"],
+        Meta(description="handoff: state of this window; plan: the whole plan, `- [ ] step` each"),
+    ] = "note"
     personal: Annotated[bool, Meta(description="about the user, in every project")] = False
 
 
@@ -57,7 +64,10 @@ class Log:
 
 
 def memory_tools(
-    memory: Callable[[], Memory], others: Callable[[str], str | None] = lambda ref: None
+    memory: Callable[[], Memory],
+    handoff: Callable[[], Handoff],
+    window: Callable[[], Window],
+    others: Callable[[str], str | None] = lambda ref: None,
 ) -> list[Tool[Any]]:
     """The tools. `others` opens references that are not of memory; None: it is none of those."""
 
@@ -80,7 +90,7 @@ def memory_tools(
     def open_(given: Open, effect: Effect, signal: Signal) -> Reply:
         if (text := others(given.ref)) is not None:
             return Reply(text[:MOST_SHOWN])
-        opened = memory().open(given.ref)
+        opened = handoff().open(given.ref) if is_reference(given.ref) else memory().open(given.ref)
         head = f"{given.ref} (lines {opened.first} on of {opened.lines})"
         if opened.stale:
             head += f" · DOES NOT HOLD ANY MORE: {printable(opened.stale, 120)}"
@@ -88,6 +98,10 @@ def memory_tools(
         return Reply(f"{head}\n\n{opened.text[:MOST_SHOWN]}{left}", view=head)
 
     def note(given: Note, effect: Effect, signal: Signal) -> Reply:
+        if given.kind == "handoff":
+            return _handed(handoff().save(given.text, window(), name=given.name, mode=given.mode))
+        if given.kind == "plan":
+            return _handed(handoff().write_plan(given.text, mode=given.mode))
         from clew.services.memory import NoteWish  # noqa: PLC0415 -- heavy, and most runs write nothing
 
         wish = NoteWish(
@@ -107,6 +121,12 @@ def memory_tools(
         define("memory_note", "Keep a note for later sessions: a decision, trap, procedure.", Note, note, writes),
         define("memory_log", "Add to today's log: what was done or found out.", Log, log, writes),
     ]
+
+
+def _handed(handed: Handed) -> Reply:
+    if not handed.ref:
+        return Reply(f"not saved: {handed.reason}", failed=True)
+    return Reply(f"{handed.action}, read back: {handed.ref}")
 
 
 def _saved(saved: Saved) -> Reply:

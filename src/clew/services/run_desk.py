@@ -1,0 +1,362 @@
+"""One run of a session: the desk that the engine turns to."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from clew.adapters.models.engine import Engine
+from clew.core.agent.effects import Effect
+from clew.core.agent.events import (
+    Answered,
+    Asking,
+    Called,
+    Calling,
+    Drifted,
+    Event,
+    Filled,
+    Hinted,
+    Notice,
+    Outcome,
+    RunEnded,
+    RunStarted,
+    Steered,
+    WindowOpened,
+)
+from clew.core.agent.loop import Answer, Call, Finish, Offer, Result
+from clew.core.agent.milestones import Milestones
+from clew.core.agent.permissions import verdict
+from clew.core.agent.record import RunRecord
+from clew.core.context.fences import clean
+from clew.core.handoff.gate import Trigger
+from clew.core.memory.recall import Hint
+from clew.core.text.printable import printable, visible
+from clew.errors import ClewError, ModelOverflow, StoreError
+from clew.services.run import NOTICE_HEAD, STEERED_HEAD, Limits, Person, Prepared, Session, Surroundings, hints_text
+from clew.services.tools.tool import Reply, Signal
+from clew.stores.transcripts import Added, Began, Ended, replied, resulted
+
+
+class Run:
+    """One run: the desk that the engine turns to."""
+
+    def __init__(self, session: Session, engine: Engine, limits: Limits, person: Person, number: int, message: str):
+        self.session = session
+        self.around = session.around
+        self.engine = engine
+        self.limits = limits
+        self.person = person
+        self.number = number
+        self.message = message
+        self.steps = 0
+        self.calls = 0
+        self.usage = {"input": 0, "cached": 0, "output": 0}
+        self.changed: dict[str, None] = {}
+        self.recalled: list[str] = []
+        self.added: dict[int, tuple[str, ...]] = {}
+        self.answer = Answer("")
+        self.finals = ""
+        self.trouble: ClewError | None = None
+        self.handed = ""
+        """The ledger that was written because the window fills up, until the model is told."""
+        self.milestones = Milestones()
+        self._tools = {tool.name: tool for tool in self.around.tools}
+        self._asking = threading.Lock()
+        self._telling = threading.Lock()
+
+    # ------------------------------------------------------------------ a run
+
+    def go(self) -> RunRecord:
+        around, session = self.around, self.session
+        around.forget()
+        self.tell(RunStarted(session.id, self.number, self.engine.name, self.message))
+        hints = self._recall(self.message, "user")
+        prepared = session.prepare(self.message, self._model, self.limits, hints)
+        session.last = prepared
+        around.transcript.append(
+            Began(
+                self.number, _time(around), self.engine.name, self.message, prepared.blocks,
+                tuple(one.id for one in hints),
+            )
+        )  # fmt: skip
+        try:
+            finish = self._through_windows(prepared)
+        except BaseException as error:
+            with contextlib.suppress(StoreError):
+                self._end(Finish("aborted", self.answer.text), f"{type(error).__name__}: {error}")
+            raise
+        return self._end(finish)
+
+    def _through_windows(self, prepared: Prepared) -> Finish:
+        """Drive the model through as many windows as it takes."""
+        session, keeper = self.session, self.around.keeper
+        offers = [Offer(one.name, one.description, one.schema, one.alone) for one in self.around.tools]
+        while True:
+            if keeper is not None:
+                keeper.estimate = prepared.snapshot.report.used
+            before = self.steps
+            finish = self.engine.run(
+                prepared.messages, offers, self, session.interrupt,
+                limit=self.limits.answer, steps=self.limits.steps - self.steps, first=self.steps + 1,
+            )  # fmt: skip
+            overflown = isinstance(finish.error, ModelOverflow) and self.steps > before
+            if not (finish.kind == "left" or overflown) or keeper is None:
+                return finish
+            if overflown:
+                self.around.wanted.append("the model takes no more")
+                if not self._saved("fill"):
+                    return finish
+            why = self.around.wanted[0]
+            prepared = session.open_window(why, self.message, self._model, self.limits)
+            self.tell(WindowOpened(session.window, why))
+
+    @property
+    def _model(self) -> str:
+        return self.engine.name.partition(":")[2]
+
+    def _saved(self, trigger: Trigger) -> bool:
+        """Write the handoff by rule. Whether a window may end now; where it may not, the user is told why."""
+        if self.around.keeper is None:
+            return False
+        try:
+            handed = self.around.keeper.save(trigger)
+        except ClewError as error:
+            self.tell(Notice(f"the handoff could not be saved: {error}"))
+            return False
+        if handed.ref and trigger == "fill":
+            self.handed = handed.ref
+        return True
+
+    def _end(self, finish: Finish, why: str = "") -> RunRecord:
+        outcome: Outcome
+        match finish.kind:
+            case "final" | "left":
+                outcome = "finished"
+            case "aborted" | "limit" | "failed":
+                outcome = finish.kind
+        error = finish.error or self.trouble
+        reason = (
+            str(error)
+            if error
+            else why or {"limit": f"{self.steps} model calls", "aborted": "by the user"}.get(finish.kind, "")
+        )
+        final = self.around.redact(finish.text) if outcome == "finished" else ""
+        if final and self.answer.text == finish.text:
+            self._recall(final, "assistant", told=False)
+        changed = tuple(self._short(path) for path in self.changed)
+        if self.calls:
+            self._saved("run")
+        end = Ended(
+            self.number, _time(self.around), outcome, final, reason, self.calls, changed, tuple(self.recalled)
+        )  # fmt: skip
+        self.around.transcript.append(end)
+        self.tell(
+            RunEnded(
+                self.number, outcome, final, reason, error.hint if error else "", self.steps, self.calls,
+                self.usage["input"], self.usage["cached"], self.usage["output"], changed,
+            )
+        )  # fmt: skip
+        words = "" if final.strip() else self.answer.text
+        blocks = self.session.last.blocks if self.session.last else (self.message,)
+        return RunRecord(
+            self.number, blocks, final, outcome, reason, self.calls, changed, tuple(self.recalled), words
+        )  # fmt: skip
+
+    def _short(self, path: str) -> str:
+        root = Path(self.session.opened.root)
+        return Path(path).relative_to(root).as_posix() if Path(path).is_relative_to(root) else path
+
+    # ------------------------------------------------------------------ what the engine asks for
+
+    def before(self, step: int) -> Sequence[str]:
+        """Hints for what the model wrote, the words of the user, notices."""
+        if step in self.added:
+            return self.added[step]
+        texts: list[str] = []
+        told: tuple[str, ...] = ()
+        if self.answer.text.strip():
+            hints = self._recall(self.answer.text, "assistant")
+            told = tuple(one.id for one in hints)
+            texts += [hints_text(hints)] if hints else []
+        steered = [clean(self.around.redact(words)) for words in self.person.said()]
+        for words in steered:
+            self.tell(Steered(words))
+            texts.append(f"{STEERED_HEAD}\n{words}")
+        self.added[step] = tuple(texts)
+        if self.handed and self.person.attended:
+            texts.append(f"{NOTICE_HEAD}\n{self._fill_notice()}")
+        self.handed = ""
+        if texts:
+            self.around.transcript.append(Added(self.number, step, tuple(texts), told, tuple(steered)))
+        return texts
+
+    def asking(self, step: int) -> None:
+        """The request of this step is on its way."""
+        self.session.step = step
+        self.tell(Asking(step, self.session.window))
+
+    def answered(self, step: int, answer: Answer) -> None:
+        """Keep an answer."""
+        self.answer = answer
+        self.steps += 1
+        self.calls += len(answer.calls)
+        self.around.transcript.append(replied(self.number, step, self.session.window, answer))
+        usage = answer.usage
+        for name, count in (("input", usage.input), ("cached", usage.cached), ("output", usage.output)):
+            self.usage[name] += count or 0
+        self.tell(
+            Answered(
+                step, answer.text, len(answer.calls), usage.input, usage.cached, answer.written, usage.output
+            )
+        )  # fmt: skip
+        if answer.cut:
+            self.tell(Notice(f"the answer ended at its limit of {self.limits.answer} tokens"))
+        self._level(answer)
+
+    def call(self, call: Call) -> Result:
+        """Carry out a call: what it would do, whether it may, then the deed."""
+        try:
+            return self._called(call)
+        except Exception as error:  # noqa: BLE001 -- whatever a tool does, the model gets an answer
+            return self._told(call, Reply(f"error: the tool failed: {type(error).__name__}: {error}", failed=True))
+
+    def results(self, step: int, results: Sequence[Result]) -> None:
+        """Keep what the calls were answered, and hand over where something is achieved."""
+        self.around.transcript.append(resulted(self.number, step, results))
+        self._weigh(*(one.text for one in results))
+        made = {call.id: call for call in self.answer.calls}
+        for one in results:
+            call = made.get(one.id)
+            failed = one.failed or not _succeeded(one)
+            if call is not None and self.milestones.hear(one.name, call.arguments, failed=failed):
+                self._saved("milestone")
+                break
+
+    def leaves(self) -> bool:
+        """Whether a fresh window begins before the next request: it was asked for, or this one is full."""
+        keeper, wanted = self.around.keeper, self.around.wanted
+        if keeper is not None and not wanted and keeper.full and self._saved("fill"):
+            wanted.append(f"the window is {keeper.fill.words} full")
+        return bool(wanted)
+
+    def tell(self, event: Event) -> None:
+        """Show something."""
+        with self._telling:
+            self.person.tell(event)
+
+    # ------------------------------------------------------------------ inside
+
+    def _level(self, answer: Answer) -> None:
+        """How full the window is now, and the handoff where that is due."""
+        keeper, usage = self.around.keeper, answer.usage
+        self._weigh(answer.text, *(msgspec.json.encode(dict(call.arguments)).decode() for call in answer.calls))
+        reported = None if usage.input is None else usage.input + (usage.output or 0)
+        if keeper is None:
+            return
+        due = keeper.level(reported, self.limits.window)
+        self.tell(Filled(keeper.fill.used, self.limits.window, keeper.fill.exact))
+        if due and self._saved("fill") and self.person.attended:
+            self.tell(Notice(f"the window is {keeper.fill.words} full; the handoff is written"))
+        drift = keeper.restated(answer.text)
+        if drift is not None:
+            self.tell(Drifted(
+                tuple(step.text for step in drift.missing),
+                tuple(f"{one.said} ({one.reason}: {one.handed_over})" for one in drift.contradicted), drift.new,
+            ))  # fmt: skip
+
+    def _weigh(self, *texts: str) -> None:
+        if self.around.keeper is not None:
+            self.around.keeper.estimate += sum(self.around.tokenizer.count(text) for text in texts)
+
+    def _fill_notice(self) -> str:
+        words = self.around.keeper.fill.words if self.around.keeper is not None else ""
+        return (
+            f"the window is {words} full. What happened so far is saved as {self.handed}. Bring the step at hand to an "
+            "end, add what that misses with memory_note (kind handoff), then call new_context."
+        )
+
+    def _called(self, call: Call) -> Result:
+        tool = self._tools[call.name]
+        try:
+            given = tool.read(call.arguments)
+        except msgspec.ValidationError as error:
+            names = ", ".join(tool.schema.get("properties", {}))
+            self.tell(Calling(call.id, call.name, call.name, dict(call.arguments)))
+            return self._told(call, Reply(f"error: {error}\nhint: {call.name} takes {names}", failed=True))
+        try:
+            effect = tool.effect(given)
+            title = effect.title if isinstance(effect, Effect) else call.name
+            self.tell(Calling(call.id, call.name, printable(title, 200), dict(call.arguments)))
+            if isinstance(effect, Reply):
+                return self._told(call, effect)
+            if (refused := self._refused(effect)) is not None:
+                return self._told(call, refused)
+            return self._told(call, tool.run(given, effect, Signal(self.session.interrupt.event)))
+        except ClewError as error:
+            hint = f"\nhint: {error.hint}" if error.hint else ""
+            return self._told(call, Reply(f"error: {error}{hint}", failed=True))
+
+    def _refused(self, effect: Effect) -> Reply | None:
+        if verdict(effect, self.around.rules, yes=self.around.yes) == "allow":
+            return None
+        with self._asking:
+            # Another call may have been asked for the same while this one waited.
+            if verdict(effect, self.around.rules, yes=self.around.yes) == "allow":
+                return None
+            permit = self.person.permit(effect)
+            if permit.allowed:
+                if permit.rule is not None:
+                    self.around.rules.append(permit.rule)
+                return None
+        reason = f": {visible(permit.reason)}" if permit.reason else ""
+        return Reply(f"refused: the user does not allow `{effect.title}`{reason}", failed=True)
+
+    def _told(self, call: Call, reply: Reply) -> Result:
+        text = visible(self.around.redact(reply.text))
+        for path in reply.changed:
+            self.changed[path] = None
+        self.tell(Called(call.id, call.name, text, reply.failed, reply.view, reply.changed))
+        return Result(call.id, call.name, text, reply.failed)
+
+    def _recall(self, text: str, role: str, *, told: bool = True) -> tuple[Hint, ...]:
+        """What comes to mind; memory that cannot be read costs a notice, never the run."""
+        try:
+            found = self.around.recall(text, role if told else "record", self.number)
+        except ClewError as error:
+            self.tell(Notice(f"no hints this time: {error}"))
+            return ()
+        for notice in found.notices:
+            self.tell(Notice(notice))
+        hints = found.recalled.hints
+        if not hints:
+            return ()
+        whys = {one.id: one.why for one in found.recalled.considered}
+        if role == "assistant":
+            self.recalled += [one.id for one in hints]
+        if told:
+            self.tell(
+                Hinted(
+                    "user" if role == "user" else "assistant",
+                    tuple(one.id for one in hints), tuple(one.name for one in hints),
+                    tuple(whys.get(one.id, "") for one in hints),
+                )
+            )  # fmt: skip
+        return hints
+
+
+_STATUS = re.compile(r"exit (\d+)\b")
+
+
+def _succeeded(result: Result) -> bool:
+    """Whether what a command did was what it should: the status that its reply says."""
+    found = _STATUS.search(result.text[:200])
+    return found is None or found.group(1) == "0"
+
+
+def _time(around: Surroundings) -> str:
+    return around.clock().isoformat(timespec="seconds")
