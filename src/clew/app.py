@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from clew.core.memory.hits import Hit
     from clew.core.ports import Model
     from clew.services.afterwards import Afterwards
+    from clew.services.agent_room import AgentRoom
     from clew.services.context import Place, Wish
     from clew.services.hinting import Hinter
     from clew.services.memory import Memory
@@ -216,6 +217,35 @@ class App:
             self.home.cache / "index" / "memory.db",
             self.hinter,
             start=lambda: start("clew.entrypoints.afterwards", self.environ, self.home.data),
+        )
+
+    def agent_room(self, *, yes: bool = False, rules: Sequence[str] = ()) -> AgentRoom:
+        """Where sessions of the agent are held. Raises UsageError for a rule that is none."""
+        from datetime import datetime  # heavy, as above
+
+        from clew.core.agent.permissions import rule_of
+        from clew.services.agent_room import AgentRoom
+        from clew.services.handoff import Handoff
+        from clew.services.sessions import Ground
+        from clew.stores.transcripts import Transcripts
+
+        workspace, shell = self.workspace, self.environ.get("SHELL") or self.environ.get("COMSPEC", "")
+        ground = Ground(
+            workspace=workspace.id, name=workspace.name, root=workspace.root, cwd=self.cwd,
+            memory=self.home.data / "memory", shell=os.path.basename(shell), branch=self._branch(),
+            redact=self.redactor, clock=lambda: datetime.now().astimezone(),
+        )  # fmt: skip
+        return AgentRoom(
+            ground=ground,
+            transcripts=Transcripts(self.home.data / "sessions", self.redactor),
+            memory=self.memory,
+            handoff=lambda session: Handoff(self.memory(session)),
+            hinter=self.hinter,
+            environ=self.environ,
+            redact=self.redactor if self.loaded.settings.redact else lambda text: text,
+            ignore=self.loaded.settings.ignore,
+            rules=[rule_of(rule) for rule in rules],
+            yes=yes,
         )
 
     def _branch(self) -> str:

@@ -15,7 +15,6 @@ from clew.services.tools.tool import Reply, Signal, Tool, define
 
 if TYPE_CHECKING:
     from clew.services.handoff import Handed, Handoff, Window
-    from clew.services.handoff import Handed, Handoff, Window
     from clew.services.memory import Memory, Saved
 
 MOST_SHOWN = 24_000
