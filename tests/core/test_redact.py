@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.core.redact_gold import gold, in_chunks
+from tests.core.redact_unseen import unseen
 
 from clew.core.text.redact import Redacted, RedactStream, is_secret_path, redact
 
@@ -412,3 +413,26 @@ def test_files_that_hold_secrets_are_known_by_name(path: str) -> None:
 )  # fmt: skip
 def test_other_files_are_not(path: str) -> None:
     assert not is_secret_path(path)
+
+
+@pytest.mark.requirement("W-09", "Q-05")
+@pytest.mark.parametrize("part", ["first", "second", "later"])
+def test_nearly_all_secrets_of_forms_without_a_rule_of_their_own_are_gone(part: str) -> None:
+    rows = unseen(11, part)
+    left: list[str] = []
+    number = 0
+    for row in rows:
+        stream = RedactStream(KEY)
+        whole = redact(row["text"], KEY).text
+        if not row["secrets"]:
+            assert whole == row["text"]
+            continue
+        pieced = "".join([*map(stream.feed, in_chunks(row, random.Random(row["id"]))), stream.close()])
+        number += len(row["secrets"])
+        left += [
+            f"{row['id']} {secret['kind']}"
+            for secret in row["secrets"]
+            if not (gone(secret, whole) and gone(secret, pieced))
+        ]
+    assert number >= 150
+    assert len(left) <= 0.05 * number, left

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from clew.core.text.lazy import lazy_pattern
 from clew.core.text.redact_names import Cue, cue_of
-from clew.core.text.redact_values import harmless, identifier, is_hex, long_phrase, phrase, random_like, weak
+from clew.core.text.redact_values import Words, harmless, identifier, is_hex, long_phrase, phrase, random_like, weak
 
 Found = tuple[int, int, str]
 
@@ -95,11 +95,11 @@ def _all(lower: bytes, mark: bytes) -> Iterator[int]:
         at = lower.find(mark, at + len(mark))
 
 
-def blocks(text: str, lower: bytes) -> Iterator[Found]:
-    """All that takes several lines, by the mark that it carries."""
+def blocks(text: str, lower: bytes, words: Words) -> Iterator[Found]:
+    """All that takes several lines, by the mark that it carries. `words`: the different words of the text."""
     if b"private key" in lower:
         yield from private_keys(text)
-    for mark in (b"recovery code", b"backup code", b"scratch code", b"emergency code") if b" code" in lower else ():
+    for mark in (b"recovery code", b"backup code", b"scratch code", b"emergency code") if b"code" in words.all else ():
         for at in _all(lower, mark):
             match = _RECOVERY.match(text, at)
             if match is not None and any(map(str.isdigit, match["s"])):
@@ -110,21 +110,21 @@ def blocks(text: str, lower: bytes) -> Iterator[Found]:
                 if not harmless(match["s"]):
                     yield match.start("s"), match.start("s") + len(match["s"].rstrip()), kind
     for mark in (b"phrase", b"mnemonic", b"seed"):
-        for at in _all(lower, mark):
+        for at in _all(lower, mark) if mark in words.all else ():
             match = _SEED.match(text, at)
             if match is not None:
                 yield *match.span("s"), "seed-phrase"
     for match in _SEED.finditer(text, text.find("助记词")) if "助记词" in text else ():
         yield *match.span("s"), "seed-phrase"
     for mark in (b":5432:", b":3306:", b":*:", b":5433:", b":6432:"):
-        for at in _all(lower, mark):
+        for at in _all(lower, mark) if mark.strip(b":") in words.all or mark == b":*:" else ():
             match = _PGPASS.match(text, text.rfind("\n", 0, at) + 1)
             if match is not None and not harmless(match["s"]):
                 yield *match.span("s"), "password"
     for mark in (b"kind: secret", b'"kind":"secret', b'"kind": "secret'):
-        for at in _all(lower, mark):
+        for at in _all(lower, mark) if b"secret" in words.all else ():
             yield from _kubernetes(text, at)
-    if b"insert into" in lower:
+    if b"insert" in words.all:
         yield from _rows(text)
 
 

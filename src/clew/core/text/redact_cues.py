@@ -10,12 +10,15 @@ from clew.core.text.lazy import lazy_pattern
 from clew.core.text.redact_names import Cue, cue_of
 from clew.core.text.redact_prose import ABOUT_IDS, in_front, in_prose
 from clew.core.text.redact_values import (
+    Words,
     harmless,
     identifier,
     is_uuid,
+    letters_drawn,
     long_phrase,
     phrase,
     random_like,
+    stem_of,
     strong,
     weak,
     word_and_number,
@@ -27,6 +30,7 @@ Found = tuple[int, int, str]
 # In lower case; each is looked for by itself, which is faster than one expression for all of them.
 CUES = ("pass", "pw", "secret", "token", "key", "cred", "auth", "sess", "sid", "csrf", "xsrf", "sig", "cookie",
         "seed", "_ak", "_sk", "jwt", "_pat", "-pat", " pat:", " pat ", 'pat"', "totp", "psk", "mfa", "sas")  # fmt: skip
+_SIGNS_OF_CUES = {cue: (cue.encode(), stem_of(cue.encode())) for cue in CUES}
 _NAME_SIGNS = string.ascii_letters + string.digits + "_.[]-"
 _NAME_AFTER = lazy_pattern(r"[A-Za-z0-9_-]{0,60}(?:\.[A-Za-z0-9_-]{1,40}){0,4}")
 
@@ -45,7 +49,7 @@ _SIGN = lazy_pattern(
 )
 _QUOTED = lazy_pattern(r"""(?x) [bBrRuUfF@$]{0,2} (?P<quote>\\{1,3}["'] | ["'`“‘「『《【] | \*\*`? | \*\*)""")
 _ESCAPED_QUOTE = lazy_pattern(r"(?:&quot;|&#3[49];|\\u002[27])(?=[A-Za-z0-9])")
-_PLAIN_LINE = lazy_pattern(r"[^\s\"'`<>]{1,4000}")
+_PLAIN_LINE = lazy_pattern(r"[^\s\"'`<>，。；、）」』】]{1,4000}")
 _PLAIN = lazy_pattern(r"[^\s\"'`<>(){}\[\],;|，。；、）)」』】&\\]{1,4000}")
 _PLAIN_URL = lazy_pattern(r"(?:[^\s\"'`<>&#;,，。\\)\]}%]|%(?!26|23|20|22)){1,8000}")
 _WORDS_BEFORE = lazy_pattern(r"(?:[A-Za-z]{2,20} ){1,2}\Z")
@@ -54,6 +58,7 @@ _SCHEME = lazy_pattern(
     r"(?i)(?:bearer|basic|token|digest|apikey|api-key|key|oauth|negotiate|bot|jwt|sso-key|genie-?key|"
     r"pve\w*|splunk|aws)(?:[ \t=]{1,4}|%20)(?:token=)?[\"']?"
 )
+_ANY_SCHEME = lazy_pattern(r"[A-Za-z][\w-]{1,24}[ \t]{1,4}(?=\S{12})")
 _NEXT_VALUE = lazy_pattern(
     r"""(?x) ["']?[ \t]{0,8},? (?:[ \t]{1,8}|\r?\n[ \t+-]{0,40}|[ \t]*)
         (?: ["']?(?:value|Value|VALUE|val|default|content)["']?[ \t]{0,4}[:=][ \t]{0,4}
@@ -90,12 +95,11 @@ def assigned(text: str, places: list[int]) -> Iterator[Found]:
         yield from _after_name(text, start, end)
 
 
-def cue_places(lower: bytes) -> list[int]:
-    """Where a cue stands, in order."""
+def cue_places(lower: bytes, words: Words) -> list[int]:
+    """Where a cue stands, in order. `words`: the different words of the text."""
     found: list[int] = []
-    for cue in CUES:
-        sign = cue.encode()
-        at = lower.find(sign)
+    for cue, (sign, stem) in _SIGNS_OF_CUES.items():
+        at = lower.find(sign) if stem in (words.each if len(stem) < len(sign) else words.all) else -1
         while at >= 0:
             found.append(at + (cue[0] == " "))
             at = lower.find(sign, at + len(sign))
@@ -105,7 +109,7 @@ def cue_places(lower: bytes) -> list[int]:
 
 def _after_name(text: str, start: int, end: int) -> Iterator[Found]:
     name = text[start:end].strip(".-")
-    if name[-5:] in ("-hash", "_hash"):
+    if name[-5:] in ("-hash", "_hash") and name.lower() != "api_hash":
         return
     if name.lower() in ("key", "keys"):
         # `Fernet key` names a secret, `primary key` does not.
@@ -118,7 +122,13 @@ def _after_name(text: str, start: int, end: int) -> Iterator[Found]:
     sign = _SIGN.match(text, end)
     if text[max(0, start - 60) : start].rpartition(" ")[2].startswith(("arn:", '"arn:', "'arn:")):
         return
+    if name == "PASS" and sign is not None and sign["sign"] == ":":
+        # A test that passed.
+        return
     found = _signed(text, start, sign, cue, name) if sign else None
+    if found is None and sign is not None and sign["comma"]:
+        # `"name": "…", "value": "…"`
+        found = _beside(text, start, end, cue)
     if found is None and sign is not None and sign["sign"] == ":":
         nested = _NEXT_VALUE.match(text, end)
         if nested is not None and nested["v2"] and _counts(nested["v2"], cue, True):
@@ -174,6 +184,8 @@ def _signed(text: str, start: int, sign: re.Match[str], cue: Cue, name: str) -> 
         )
     in_url = text[max(0, start - 3) : start].endswith(_URL_BEFORE) or (sign["sign"] or "").startswith("%")
     scheme = _SCHEME.match(text, place)
+    if scheme is None and name.lower().endswith("authorization"):
+        scheme = _ANY_SCHEME.match(text, place)
     if scheme is not None and "auth" in name.lower():
         place, cue = scheme.end(), Cue.SECRET
     own_line = (
@@ -322,7 +334,9 @@ def _typed(value: str, sure: bool) -> bool:
         return phrase(value) and value == value.lower() and len(value.split()) >= 4
     if weak(value, 4):
         return sure or not identifier(value) or any(map(str.isdigit, value)) or long_phrase(value)
-    return sure and len(value) >= 8 and value.isalpha() and random_like(value + "0", 8)
+    if not sure:
+        return len(value) >= 14 and letters_drawn(value)
+    return len(value) >= 8 and value.isalpha() and (random_like(value + "0", 8) or letters_drawn(value))
 
 
 _CHINESE = (
@@ -427,6 +441,8 @@ def _after_chinese(text: str, end: int, password: bool) -> tuple[int, int] | Non
     if pair is not None:
         start, value = pair.start("v"), pair["v"]
     value = re.split(r"[\"'`,;<>()\\]|\*\*", value, maxsplit=1)[0].rstrip(".:!?*")
+    if re.match(r"[A-Za-z_][\w.-]{1,40}=.", value):
+        return None
     good = (
         (weak(value, 5) and (not identifier(value) or word_and_number(value) or long_phrase(value)))
         if password
@@ -446,9 +462,13 @@ _ALONE = lazy_pattern(
 _ANNOUNCED = lazy_pattern(r"(?i)token|secret|password|\bkey\b|credential|passphrase")
 
 
-def announced(text: str) -> Iterator[Found]:
+_SAID = (b"token", b"secret", b"password", b"credential", b"passphrase")
+
+
+def announced(text: str, words: Words) -> Iterator[Found]:
     """`Your token, shown only once:` and the value alone on the next line."""
-    for at in everywhere(text, ":\n"):
+    said_so = b"key" in words.each or any(word in words.all for word in _SAID)
+    for at in everywhere(text, ":\n") if said_so else ():
         match = _ALONE.match(text, at)
         if match is None or not random_like(match["v"], 20) or harmless(match["v"]) or is_uuid(match["v"]):
             continue

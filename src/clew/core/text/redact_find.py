@@ -18,7 +18,7 @@ from clew.core.text.redact_prose import good_once
 from clew.core.text.redact_shown import grouped, printed
 from clew.core.text.redact_strict import strictly
 from clew.core.text.redact_tokens import may_begin, tokens
-from clew.core.text.redact_values import harmless
+from clew.core.text.redact_values import harmless, words_of
 from clew.core.text.redact_views import View, continued, joined, without_colours
 
 _ROUNDS = 4
@@ -96,11 +96,12 @@ def _found(
                 if kind in ("aws-key-id", "cloud-key-id"):
                     ids.append((one, two))
         yield from _coded(text, start, end)
-    places = cue_places(lower)
-    rules = [assigned(text, places), placed(text, lower), cookies(text, lower), beside_key_ids(text, ids)]
+    words = words_of(lower)
+    places = cue_places(lower, words)
+    rules = [assigned(text, places), placed(text, lower, words), cookies(text, lower), beside_key_ids(text, ids)]
     if whole:
-        rules += [blocks(text, lower), tables(text, places), announced(text)]
-        rules += [good_once(text, lower), printed(text), grouped(text, places)]
+        rules += [blocks(text, lower, words), tables(text, places), announced(text, words)]
+        rules += [good_once(text, lower, words), printed(text), grouped(text, places)]
     if not text.isascii():
         rules.append(chinese(text, places))
     if strict:
@@ -139,7 +140,9 @@ def _coded(text: str, start: int, end: int) -> Iterator[Span]:
 
 def _found_once(said: str) -> Iterator[Span]:
     plain = said.encode("ascii", "replace")
-    for one, two, kind in (*assigned(said, cue_places(plain.lower())), *placed(said, plain.lower())):
+    lower = plain.lower()
+    words = words_of(lower)
+    for one, two, kind in (*assigned(said, cue_places(lower, words)), *placed(said, lower, words)):
         yield Span(one, two, kind)
     for start, end in runs(plain):
         for one, two, kind in tokens(said, start, end):

@@ -77,6 +77,8 @@ _QUALIFIERS = frozenset(
 def cue_of(name: str) -> Cue | None:
     """What an assigned name says. Words are told apart by case, digits and signs."""
     words = [word.lower() for word in _WORD.findall(name)]
+    if words[-2:] == ["api", "hash"]:
+        return Cue.SECRET
     if words[-4:-1] == ["access", "key", "id"][-3:] or "".join(words).endswith(("accesskeyid", "secretid")):
         return Cue.KEY
     if not words or (words[-1] in _HARMLESS_LAST and words[-1] != "id"):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import unquote
 
 from clew.core.text.lazy import lazy_pattern
-from clew.core.text.redact_values import harmless, identifier, is_uuid, random_like, strong, weak
+from clew.core.text.redact_values import Words, harmless, identifier, is_uuid, random_like, stem_of, strong, weak
 from clew.core.text.redact_views import left_of
 
 Found = tuple[int, int, str]
@@ -30,6 +30,8 @@ class _Place:
     """Whether a value that a person types counts, or only one that looks random."""
     sure: bool = False
     """Whether any value counts, as nothing but a secret ever stands there."""
+    programs: tuple[bytes, ...] = ()
+    """Parts of the names of programs, one of which the text must hold; none where any will do."""
 
 
 def _place(kind: str, hints: str, shape: str, back: int = 0, *, typed: bool = True, sure: bool = False) -> _Place:
@@ -39,9 +41,10 @@ def _place(kind: str, hints: str, shape: str, back: int = 0, *, typed: bool = Tr
 
 def _flag(hints: str, programs: str, flag: str) -> _Place:
     """A password that a flag gives to a program: the flag is looked for, being rarer than the names of programs."""
-    return _place(
+    made = _place(
         "password", hints, rf"(?<![\w./-])(?:{programs})\b(?:[^\n|\\]|\\\n?){{0,300}}?[ \n](?:{flag}){_V}", 300
     )
+    return replace(made, programs=tuple(name.encode() for name in re.findall(r"[a-z]{2,}", programs)))
 
 
 _ADDRESS = r"[A-Za-z][A-Za-z0-9+.-]{0,30}://(?P<user>[^\s:/@\"'<>`]{0,200}):(?P<s>[^\s@\"'<>`]{2,300})@(?=[\w\[$*.-])"
@@ -69,7 +72,12 @@ _PLACES = (
         r"(?i)/(?:with/key|hooks|IncomingWebhook)/(?P<s>[A-Za-z0-9_/-]{20,200})",
         typed=False,
     ),
-    _place("authorization", "bearer", r"(?i)\bbearer[ \t]{1,4}[\"']?(?P<s>[A-Za-z0-9._~+/-]{16,8000}=*)", typed=False),
+    _place(
+        "authorization",
+        "bearer",
+        r"(?i)\bbearer[ \t]{1,4}(?:[\"'][ \t]{0,3}[+.][ \t]{0,3}[\"']|[\"'])?(?P<s>[A-Za-z0-9._~+/-]{16,8000}=*)",
+        typed=False,
+    ),
     _place("authorization", "basic␣", r"(?i)\bbasic (?P<s>[A-Za-z0-9+/]{12,2000}=*)", typed=False),
     _place(
         "password",
@@ -192,6 +200,29 @@ _PLACES = (
     _place(
         "secret", "://", r"https?://[^\s\"'<>?]{1,200}\?(?:[^\s\"'<>]{0,400}&)?appid=(?P<s>[0-9a-f]{32})\b", typed=False
     ),
+    _place("password", "@tcp( @unix(", r"(?<![\w.])[\w.-]{1,60}:(?P<s>[^\s@\"'`]{3,200})@(?:tcp|unix)\(", 260),
+    _place("token", "?code= &code=", r"[?&]code=(?P<s>[A-Za-z0-9._/%~-]{20,1000})", typed=False),
+    _place("password", "root␣/␣ admin␣/␣ sa␣/␣", r"(?:root|admin|sa) / (?P<s>[^\s\"'/,`]{5,100})"),
+    _place("secret", "client(", r"(?i)client\(\s{0,4}[\"'](?P<s>[A-Za-z0-9]{32,80})[\"']", typed=False),
+    _flag("␣-p␣ ␣-n␣", "ssh-keygen", "-[PN] "),
+    _place(
+        "password", "<<<", r"(?:passwd|login|sudo|cryptsetup|-S)\b[^\n]{0,80}<<< ?[\"']?(?P<s>[^\s\"']{5,200})", 120
+    ),
+    _place("secret", "alias␣set␣", r"alias set \S{1,60} \S{1,200} (?P<s>\S{3,100} \S{8,200})", sure=True),
+    _place(
+        "cloud-key-id",
+        "access␣key␣id",
+        r"(?i)access key id[ \t]{0,3}[:：|=]?\s{1,8}(?P<s>[A-Z0-9]{16,24})\b",
+        typed=False,
+    ),
+    _place(
+        "password",
+        "kennwort senha contrasena clave",
+        r"(?i)\b(?:kennwort|senha|contrasena|clave)(?: (?:ist|lautet|es|e|é))?[:= ]{1,3}[\"']?(?P<s>[^\s\"']{5,100})",
+    ),
+    _place(
+        "secret", "api_hash security_code", r"(?i)(?:api_hash|security_code)[\"']?\s?[=:]\s?[\"']?(?P<s>[a-f0-9]{32})\b"
+    ),
     _place("password", "thin:", r"thin:\w{1,60}/(?P<s>[^\s@\"']{3,200})@"),
     _place("password", "net␣use", r"net use [^\n]{0,100}?\\\\\S{1,100} (?P<s>[^\s/*]\S{3,100})"),
     _place("password", "securestring", r"(?i)securestring (?:-string )?[\"'](?P<s>[^\"'\n]{3,200})[\"']"),
@@ -207,17 +238,30 @@ _PLACES = (
 
 
 _HINTS = {
-    hint: tuple(place for place in _PLACES if hint in place.hints)
+    hint: (stem_of(hint), tuple(place for place in _PLACES if hint in place.hints))
     for hint in dict.fromkeys(hint for place in _PLACES for hint in place.hints)
 }
 
 
-def placed(text: str, lower: bytes) -> Iterator[Found]:
+def _may_run(place: _Place, words: bytes) -> bool:
+    return not place.programs or any(name in words for name in place.programs)
+
+
+_ALONE = frozenset(
+    hint.replace("␣", " ").encode()
+    for hint in "ak? sk? ak: sk: ak= sk= sa␣/␣ root␣/␣ admin␣/␣ ?code= &code= net␣use clave senha kennwort thin: pdo("
+    " pass: jwt. add_user␣ htpasswd␣ setx␣ digest␣".split()
+)
+"""Hints whose longest word has nothing else around it."""
+
+
+def placed(text: str, lower: bytes, words: Words) -> Iterator[Found]:
     """Spans of secrets by the place they stand in."""
-    # Most hints are rare: in a long text they are first looked for among its different words, which are far fewer.
-    words = lower if len(lower) < 2_000 else b" ".join(set(lower.split()))
-    for hint, places in _HINTS.items():
-        if hint.split()[0] not in words:
+    # Most hints are rare: they are first looked for among the different words of the text, which are far fewer.
+    for hint, (stem, places) in _HINTS.items():
+        if stem not in (words.each if hint in _ALONE else words.all):
+            continue
+        if len(stem) < 2 and not any(_may_run(place, words.all) for place in places):
             continue
         at = lower.find(hint)
         while at >= 0:
@@ -239,7 +283,7 @@ def _at(place: _Place, hint: bytes, text: str, at: int) -> Iterator[Found]:
         yield match.start("s"), match.start("s") + len(value), place.kind
 
 
-_LOOSE = (b"ftp> user ", b"credential")
+_LOOSE = (b"ftp> user ", b"credential", b"root / ", b"kennwort")
 """Hints that are words of prose: only a password that looks like one counts beside them."""
 
 
@@ -305,7 +349,7 @@ _OPEN_COOKIES = (
 
 
 def _opaque(value: str) -> bool:
-    return random_like(value, 12) or (":" in value and random_like(value.partition(":")[2], 12))
+    return random_like(value, 12) or any(random_like(part, 12) for part in re.split(r"[:|]", value))
 
 
 def cookies(text: str, lower: bytes) -> Iterator[Found]:

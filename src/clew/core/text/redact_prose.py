@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from clew.core.text.lazy import lazy_pattern
 from clew.core.text.redact_names import Cue
 from clew.core.text.redact_values import (
+    Words,
     harmless,
     identifier,
     is_hex,
@@ -24,13 +25,15 @@ Found = tuple[int, int, str]
 
 _PROSE = lazy_pattern(
     r"""(?x)
-      (?:["'`”*]{0,3}[?]?[ \t]{1,4}|[ \t]?\()
+      (?:[ ]for[ ]["'][^"'\n]{1,120}["'](?=:)
+        |["'`”*]{0,3}[?]?[ \t]{1,4}|[ \t]?\(|['’]s[ \t](?=\S*[0-9]))
       (?: (?:[A-Za-z][\w'.-]{0,20}[:,]?|\([^()\n]{0,40}\))[ \t]{1,4} ){0,6}?
       (?: (?:is|it's|its|was|as|to|now|use|be|are|value|like|reads|with|ist|equals|becomes|est|es|lautet|vaut|--?|[—–])
           [ \t]{1,4}
           (?:(?:still|now|just|simply|currently|always|again|probably|called|the|set[ ]to)[ \t]{1,4})?
-        | (?P<colon>[\w)]{0,20}[:=][ \t]{0,8}(?:\n[ \t]{0,8})?) | (?=["'`“「*(]) | (?P<bare>)(?=[A-Za-z0-9+/_-]*[0-9]) )
-      (?P<wrap>[\[("'`“「*]{0,3}) (?P<v>[^\s"'`”」*<>()|，。；]{4,4000})
+        | (?P<colon>[\w)]{0,20}[:=][ \t]{0,8}(?:\n[ \t]{0,8})?) | (?=["'`“「*(]) | (?<=['’]s[ \t])
+        | (?P<bare>)(?=[A-Za-z0-9+/_-]*[0-9]) )
+      (?P<wrap>[\[("'`“「*]{0,3}) (?P<v>(?:[^\s"'`”」*<>()|，。；]|\*(?=[A-Za-z0-9])){4,4000})
     """
 )
 _APPOSED = lazy_pattern(
@@ -91,11 +94,16 @@ def in_prose(text: str, end: int, cue: Cue) -> tuple[int, int] | None:
         # A form or an address: the next pair begins there.
         value = re.split(r"&[\w.-]+=", value, maxsplit=1)[0]
     trimmed = value.rstrip(".,;:!?)\\")
+    if re.match(r"[A-Za-z_][\w.-]{1,40}=.", trimmed):
+        # A pair inside of the sentence: its own name says what it is.
+        return None
     named = identifier(trimmed) and not (cue is Cue.PASSWORD and (word_and_number(trimmed) or phrase(trimmed)))
     if not trimmed or harmless(trimmed) or named or ABOUT_IDS.search(between):
         return _apposed(text, end, cue)
     plain = match["bare"] is not None and not match["wrap"]
-    if cue is Cue.PASSWORD and not plain:
+    if plain and re.fullmatch("[0-9]{4,8}", trimmed) and text[end - 8 : end].lower() == "passcode":
+        good = True
+    elif cue is Cue.PASSWORD and not plain:
         good = weak(trimmed, 6) and not re.fullmatch(r"[A-Za-z]+(?:['’-][A-Za-z]+)*|[0-9.,:]{1,5}", trimmed)
         good = good or (bool(match["wrap"]) and phrase(trimmed)) or long_phrase(trimmed)
     else:
@@ -128,23 +136,30 @@ _RECOVERY = lazy_pattern(
 _ONCE = lazy_pattern(
     r"(?i)(?:验证码|动态码|校验码|动态口令)(?:是|为|：|:|\s){0,3}(?P<zh>[0-9]{4,8})(?![0-9])"
     r"|\b(?:verification|security|one-time|login|sign-in|2fa|sms|auth(?:entication)?|confirmation|otp|access|door|gate)"
-    r" (?:code|pin|passcode)(?: (?:is|was)|:)? ?[:]? ?(?P<en>[0-9]{4,8}|[A-Z]-[0-9]{4,8})(?![\w.])"
-    r"|\bpin\b(?: (?:for|of|to) (?:[a-z]{1,12} ){1,4}?)?(?: is| was|:|=){1,2} ?(?P<pin>[0-9]{4,8})(?![\w.])"
-    r"|\bpin\b(?: (?:for|of|to)(?: [a-z]{1,12}){1,4})?: ?(?P<pin2>[0-9]{4,8})(?![\w.])"
+    r" (?:code|pin|passcode)(?: (?:is|was)|:)? ?[:]? ?(?P<en>[0-9]{4,8}|[A-Z]-[0-9]{4,8})(?!\w|\.[0-9])"
+    r"|\bpin\b(?: (?:for|of|to) (?:[a-z]{1,12} ){1,4}?)?(?: is| was|:|=){1,2} ?(?P<pin>[0-9]{4,8})(?!\w|\.[0-9])"
+    r"|\bpin\b(?: (?:for|of|to)(?: [a-z]{1,12}){1,4})?: ?(?P<pin2>[0-9]{4,8})(?!\w|\.[0-9])"
 )
 _CODE_SIGNS = ("验证码", "动态码", "校验码", "动态口令")
 
 
-def good_once(text: str, lower: bytes) -> Iterator[Found]:
+_WITH_CODE = frozenset(
+    b"verification security login signin 2fa sms auth authentication confirmation otp access door gate one"
+    b" recovery backup scratch emergency sign".split()
+)
+
+
+def good_once(text: str, lower: bytes, words: Words) -> Iterator[Found]:
     """Codes that are good once or few times: recovery codes in a sentence, verification codes, a PIN."""
-    at = lower.find(b" code")
+    at = lower.find(b" code") if not _WITH_CODE.isdisjoint(words.each) else -1
     while at >= 0:
-        match = _RECOVERY.match(text, at - len(_WORD_BEFORE.search(lower, max(0, at - 9), at)[0]))
+        before = _WORD_BEFORE.search(lower, max(0, at - 9), at)
+        match = _RECOVERY.match(text, before.start() if before else at)
         if match is not None:
             yield *match.span("s"), "recovery-code"
         yield from _once(text, max(0, at - 14), at)
         at = lower.find(b" code", at + 5)
-    for mark in (b" pin", b"\npin"):
+    for mark in (b" pin", b"\npin") if b"pin" in words.each else ():
         at = lower.find(mark)
         while at >= 0:
             yield from _once(text, at + 1, at + 1)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from clew.core.text.lazy import lazy_pattern
 from clew.core.text.redact_names import Cue, cue_of
-from clew.core.text.redact_values import harmless, identifier, is_uuid, long_phrase, random_like, weak
+from clew.core.text.redact_values import harmless, identifier, is_hex, is_uuid, long_phrase, random_like, weak
 
 Found = tuple[int, int, str]
 
@@ -46,10 +46,12 @@ def _is_printed(value: str) -> bool:
 
 
 _GROUP = lazy_pattern(
-    r"(?i)(?P<name>[\w.-]{0,60}?(?:secrets?|passwords?|tokens|credentials|creds|api_?keys|apikeys))"
+    r"(?i)(?P<name>[\w.-]{0,60}?(?:secrets?|passwords?|tokens|credentials|creds|api_?keys|apikeys|keys))"
     r"[\"'`]?\]?[ \t]{0,8}(?::[ \t]{0,4}[A-Za-z][\w\[\], .|]{0,40})?[ \t]{0,4}(?:=>|:=|=|:)[ \t]{0,8}"
     r"(?:(?:new )?[A-Za-z][\w.<>, \[\]]{0,60})?(?P<open>[\[({]{1,3})"
 )
+_OF_SECRETS = lazy_pattern(r"(?:api|secret|access|private|signing|unseal|encryption|auth)[_-]?keys")
+_UNSEAL = lazy_pattern(r"\"(?:unseal_)?keys(?=(?:_base64|_b64|_hex)?\": ?\[)")
 _MEMBER = lazy_pattern(
     r"(?:(?P<name>[\"']?[\w.@-]{1,60}[\"']?)[ \t]{0,8}(?:=>|[:=])[ \t]{0,8})?[\"'`](?P<s>[!-~]{6,4000}?)[\"'`]"
     r"(?=[ \t]{0,8}(?:[,;)\]}\n]|\Z))"
@@ -66,8 +68,9 @@ _OPEN_NAMES = frozenset(
     "id name url host user username email type kind scope region key_id client_id path file".split()
 )
 _REST_OF_NAME = lazy_pattern(
-    r"(?i)(?:secrets?|passwords?|tokens|cred(?:ential)?s|keys)[\"'`]?\]?(?:(?P<line>[ \t]?:[ \t]*\r?\n)"
-    r"|[ \t]{0,8}(?:=|:)[^\n]{0,60}?[\[({])"
+    r"(?i)(?:secrets?|passwords?|tokens?|cred(?:ential)?s?|keys?)(?:[\"'`]?\]?(?:(?P<line>[ \t]?:[ \t]*\r?\n)"
+    r"|[ \t]{0,8}[=:][^\n]{0,60}?[\[({])|(?:</\w{1,10}>){0,2}[*_:]{0,3}[ \t]*\r?\n(?:[ \t]*\r?\n|```\w*\r?\n){1,2}"
+    r"[ \t>`]{0,8}(?P<head>[!-~]{20,4000}?)`?[ \t]*(?:\r?\n|\Z))"
 )
 _CLOSE = {"{": "}", "[": "]", "(": ")"}
 
@@ -77,11 +80,19 @@ def grouped(text: str, places: list[int]) -> Iterator[Found]:
 
     `places`: where a cue stands.
     """
+    if '"root_token"' in text:
+        # What a vault says once, when it is made.
+        places = [*places, *(text.rfind("keys", 0, match.end()) for match in _UNSEAL.finditer(text))]
     for at in places:
         name = _REST_OF_NAME.match(text, at)
         if name is None:
             continue
         begin = max(text.rfind("\n", max(0, at - 80), at) + 1, at - 80)
+        if name["head"] is not None:
+            # A heading, and under it the value alone.
+            if random_like(name["head"], 20) and not is_hex(name["head"]) and not harmless(name["head"]):
+                yield *name.span("head"), "secret"
+            continue
         if name["line"] is not None:
             yield from _lines(text, begin, at)
         else:
@@ -93,9 +104,13 @@ def _members(text: str, begin: int, at: int) -> Iterator[Found]:
     if group is None:
         return
     close = _CLOSE[group["open"][0]]
+    low = group["name"].lower()
+    if low.endswith("keys") and '"root_token"' not in text and not _OF_SECRETS.search(low):
+        return
+    typed = "password" in low
     stop = text.find(close, group.end(), group.end() + 4_000)
     for member in _MEMBER.finditer(text, group.end(), stop if stop >= 0 else min(len(text), group.end() + 400)):
-        if _is_member((member["name"] or "").strip("\"'"), member["s"]):
+        if _is_member((member["name"] or "").strip("\"'"), member["s"], typed=typed):
             yield *member.span("s"), "secret"
 
 
@@ -108,9 +123,9 @@ def _lines(text: str, begin: int, at: int) -> Iterator[Found]:
             yield *line.span("s"), "secret"
 
 
-def _is_member(name: str, value: str) -> bool:
+def _is_member(name: str, value: str, *, typed: bool = False) -> bool:
     if harmless(value) or is_uuid(value) or name.lower() in _OPEN_NAMES:
         return False
-    if name and cue_of(name) is Cue.PASSWORD:
+    if typed or (name and cue_of(name) is Cue.PASSWORD):
         return weak(value)
     return random_like(value)

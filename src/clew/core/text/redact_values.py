@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from clew.core.text.lazy import lazy_pattern
 
@@ -46,6 +47,7 @@ _PIECE = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _HEX = lazy_pattern(r"(?:0x)?(?=[0-9a-fA-F]*[0-9])(?=[0-9a-fA-F]*[a-fA-F])(?:[0-9a-f]+|[0-9A-F]+)")
 _UUID = lazy_pattern(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 _TOKEN = lazy_pattern(r"[A-Za-z0-9_+/=.~%:@!#^*$,-]+")
+_STEMS = bytes(code if chr(code).isalnum() and code < 128 else 32 for code in range(256))
 _VOWELS = frozenset("aeiouyAEIOUY")
 
 
@@ -56,6 +58,26 @@ _FORM_WORDS = frozenset(
     " incorrect mock sample session"
     " private public refresh dev name url host string".split()
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The different words of a text in lower case, without signs: far shorter than the text."""
+
+    each: frozenset[bytes]
+    all: bytes
+    """All of them, or the text itself where it is short: a part of a word that does not stand here stands nowhere."""
+
+
+def words_of(lower: bytes) -> Words:
+    """The words of a text, to look for what is rare in them first."""
+    each = frozenset(lower.translate(_STEMS).split())
+    return Words(each, lower if len(lower) < 2_000 else b" ".join(each))
+
+
+def stem_of(hint: bytes) -> bytes:
+    """The longest word of a hint: where `words_of` a text does not hold it, the text does not hold the hint."""
+    return max(re.findall(rb"[a-z0-9]+", hint), key=len, default=b"")
 
 
 def harmless(value: str) -> bool:
@@ -112,6 +134,18 @@ def is_mixed(value: str) -> bool:
     """Whether letters of one case stand together no longer than chance makes them, three on average at most."""
     pieces = _PIECE.findall(value)
     return sum(map(len, pieces)) < 3 * len(pieces) and sum(map(str.isdigit, value)) >= 3
+
+
+def letters_drawn(value: str) -> bool:
+    """Letters of one case that nobody can say: four consonants one after the other, or hardly a vowel."""
+    if (
+        not (8 <= len(value) <= 64 and value.isalpha())
+        or value not in (value.lower(), value.upper())
+        or not value.isascii()
+    ):
+        return False
+    vowels = sum(char in _VOWELS for char in value)
+    return vowels * 5 < len(value) or re.search(r"(?i)[^aeiouy]{5}", value) is not None
 
 
 def weak(value: str, least: int = 5) -> bool:

@@ -17,6 +17,7 @@ _ANSI = lazy_pattern(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07\x1b]{0,200}(?:\x07|\x1
 _UNSEEN = lazy_pattern(
     "[\u00ad\u200b-\u200d\u2060\ufeff]+|\x1b(?:\\[[0-9;?]*[A-Za-z]|\\][^\x07\x1b]{0,200}(?:\x07|\x1b\\\\)|[()][A-Z0-9])"
 )
+_WIDE_SIGN = lazy_pattern("[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a]")
 _WIDE = {ord(wide): ord(wide) - 0xFEE0 for wide in map(chr, range(0xFF10, 0xFF5B)) if wide.isalnum()}
 _TOKEN_SIGNS = string.ascii_letters + string.digits + "+/=_.%~-"
 _RIGHT = lazy_pattern(r"(?![-=_.~%/+]{2})[A-Za-z0-9+/_.%~-]+(?:={1,2}(?![A-Za-z0-9]))?")
@@ -56,9 +57,10 @@ class View:
 def without_colours(text: str) -> View:
     """The text without the codes of a terminal and without signs of no width; wide letters as narrow ones."""
     if not text.isascii():
-        if max(text) >= "\uff10":
+        if _WIDE_SIGN.search(text):
             text = text.translate(_WIDE)
-        return _cut(text, 0, [match.span() for match in _UNSEEN.finditer(text)]) if _UNSEEN.search(text) else View(text)
+        cuts = [match.span() for match in _UNSEEN.finditer(text)]
+        return _cut(text, 0, cuts) if cuts else View(text)
     return _cut(text, 0, [match.span() for match in _ANSI.finditer(text)]) if "\x1b" in text else View(text)
 
 
@@ -229,7 +231,7 @@ def _joints(text: str) -> Iterator[re.Match[str]]:
     ):
         at = text.find(sign)
         while at >= 0:
-            match = _SIGNS.match(text, at)
+            match = _SIGNS.match(text, at) if at and text[at - 1] in _TOKEN_SIGNS else None
             if match is not None:
                 yield match
             at = text.find(sign, at + 1)
