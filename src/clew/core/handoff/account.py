@@ -16,6 +16,8 @@ from clew.core.handoff.cues import (
     CLOSING,
     FAILED,
     FINDS,
+    FORBIDS,
+    GOAL,
     LABEL,
     NEXT,
     PROPOSES,
@@ -199,8 +201,11 @@ class _Telling:
             return
         resuming = len(text) < 80 and RESUMING.fullmatch(text.strip()) is not None
         if not self._lines["goal"]:
-            for one in _grouped(told):
+            rules = [one for one in told[1:] if FORBIDS.search(one) and not GOAL.search(one)]
+            for one in _grouped([one for one in told if one not in rules]):
                 self._keep("goal", one)
+            for one in rules:
+                self._keep("settled", one)
         elif not resuming:
             for one in told:
                 if size(one) > _SHORT and not QUESTION.search(one) and not TENTATIVE.search(one):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from clew.core.handoff.cues import FORBIDS
 from clew.core.handoff.force import Statement, replaces, statement
 from clew.core.handoff.ledger import Language, Ledger
 from clew.core.handoff.plan import Plan
@@ -61,11 +62,6 @@ _GOAL = lazy_pattern(r"^\s*(?:goal|objective|目标)\s*[:：]\s*", re.IGNORECASE
 _NEXT = lazy_pattern(r"^\s*(?:next(?: step)?s?|下一步|接下来)\s*[:：]\s*", re.IGNORECASE)
 _TERMS = lazy_pattern(r"^\s*(?:terms?(?: worth searching for)?|search for|关键词|可搜索)\s*[:：]\s*", re.IGNORECASE)
 _QUOTE = lazy_pattern(r"^\s{0,3}>\s?")
-_FORBIDS = lazy_pattern(
-    r"\b(?:never|must(?:n'?t| not)?|do(?:n'?t| not)|only|at most|at least|no(?! longer)|not|untouched|off limits|rule|"
-    r"stays?|keep|frozen|forbidden|without)\b|不许|不要|不能|不得|必须|只能|禁止|一律|不准|别|务必|最多|至少|不超过|不动|不碰",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +243,7 @@ def _survivors(texts: Iterable[str], newer: Sequence[Statement]) -> Callable[[st
 def _ranked(settled: list[str]) -> list[str]:
     """What forbids or limits first, then what was settled last."""
     places = {text: at for at, text in enumerate(settled)}
-    return sorted(places, key=lambda text: (_FORBIDS.search(text) is None, -places[text]))
+    return sorted(places, key=lambda text: (FORBIDS.search(text) is None, -places[text]))
 
 
 def _told_once(parts: dict[str, list[str]], request: str) -> dict[str, list[str]]:

@@ -47,6 +47,14 @@ TENTATIVE = lazy_pattern(
     re.IGNORECASE,
 )
 """A thought, not a decision."""
+FORBIDS = lazy_pattern(
+    r"\b(?:never|must(?:n'?t| not)?|do(?:n'?t| not)|only|at most|at least|no(?! longer)|not|untouched|off limits|rule|"
+    r"stays?|keep|frozen|forbidden|without)\b|不许|不要|不能|不得|必须|只能|禁止|一律|不准|别|务必|最多|至少|不超过|不动|不碰",
+    re.IGNORECASE,
+)
+"""A rule, or a limit."""
+GOAL = lazy_pattern(r"\b(?:goal|objective|aim)\b|目标|目的", re.IGNORECASE)
+"""What is wanted in the end."""
 QUESTION = lazy_pattern(r"[?？]\s*[\"'”’)）]*$|(?:吗|呢|么)[。？?]?$")
 """How a question ends."""
 FAILED = lazy_pattern(

@@ -23,7 +23,7 @@ _SMALL = lazy_pattern(
     r"(?:hi|hello|hey|hiya|yo|thanks?|thank you|thx|ok(?:ay)?|cool|great|nice|good (?:morning|evening|night|job)|bye|"
     r"see you|how are you|who are you|what can you do|lol|haha+|yes|no|sure|ping|test|"
     r"你好|您好|嗨|哈喽|早上好|晚上好|晚安|谢谢|多谢|辛苦了|好的?|行|嗯+|哦+|再见|拜拜|在吗|你是谁|哈哈+)"
-    r"(?:[ ,，、!！.。?？~～:)（）(]|there|all|again|everyone|so much|a lot|大家|啊|呀|吧|了|的|clew)*",
+    r"(?:[ ,，、!！.。?？~～:)（）(]|there|all|again|everyone|so much|a lot|大家|啊|呀|吧|啦|哈|了|的|clew)*",
     re.IGNORECASE,
 )
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Final, Literal
 
 from clew.core.handoff.references import HANDOFF
@@ -185,7 +186,7 @@ def refreshed(
     body = Body(front.body)
     before = body.sections().by_name()
     for key, given in sections.by_name().items():
-        wanted = merged(before[key], _levelled(given), known) if own else _levelled(given) or before[key]
+        wanted = merged(before[key], _levelled(given), known, key) if own else _levelled(given) or before[key]
         if wanted.strip() != before[key].strip():
             body.put(key, wanted, language)
     made = head + body.text
@@ -209,23 +210,23 @@ def added(text: str, sections: Sections, changes: Mapping[str, Given], *, langua
     return text if made == text else edit(made, changes)
 
 
-def merged(current: str, wanted: str, known: frozenset[str]) -> str:
+def merged(current: str, wanted: str, known: frozenset[str], section: str) -> str:
     """`wanted` with what others did to `current` since: their lines stay, behind the line that they stood behind, and
     lines that they took out stay out. `known` are the marks of the lines that Clew wrote into `current`."""
+    own = {line for line in (*current.splitlines(), *wanted.splitlines()) if mark(line, section) in known}
     now = current.splitlines()
     there = {_bare(line) for line in now}
-    new = [line for line in wanted.splitlines() if not line.strip() or _bare(line) in there or mark(line) not in known]
+    new = [line for line in wanted.splitlines() if not line.strip() or _bare(line) in there or line not in own]
     placed: list[tuple[int, str]] = []
     behind = -1
     said = {_bare(line): at for at, line in enumerate(new) if line.strip()}
-    for line in now:
+    for before, line in pairwise(("", *now)):
         bare = _bare(line)
-        if not bare:
-            continue
         if bare in said:
             behind = max(behind, said[bare])
-        elif mark(line) not in known:
-            placed.append((behind, line))
+        elif bare and line not in own:
+            # A paragraph stays one.
+            placed += [(behind, one) for one in ((line,) if before.strip() else ("", line))]
     result = [line for at, line in placed if at == -1]
     for number, line in enumerate(new):
         result.append(line)
@@ -233,9 +234,10 @@ def merged(current: str, wanted: str, known: frozenset[str]) -> str:
     return "\n".join(result).strip("\n")
 
 
-def mark(line: str) -> str:
-    """What a line is known by: the same whatever blanks are around it."""
-    return hashlib.blake2b(_bare(line).encode("utf-8", "surrogatepass"), digest_size=_MARK // 2).hexdigest()
+def mark(line: str, section: str) -> str:
+    """What a line of a section is known by: the same whatever blanks are around it."""
+    said = f"{section} {_bare(line)}".encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(said, digest_size=_MARK // 2).hexdigest()
 
 
 def is_chinese(texts: Iterable[str]) -> bool:
@@ -263,9 +265,9 @@ class Body:
         what stands below a heading of no known kind to the section above it."""
         found: dict[str, list[str]] = {key: [] for key in HEADINGS}
         for key, first, last in self._ranges():
-            found[key] += ["".join(self._lines[first:last])]
-        texts = {key: "\n".join(parts).replace("\r\n", "\n").replace("\r", "\n") for key, parts in found.items()}
-        return Sections(**{key: _trimmed(text) for key, text in texts.items()})
+            text = "".join(self._lines[first:last]).replace("\r\n", "\n").replace("\r", "\n")
+            found[key] += filter(None, [_trimmed(text)])
+        return Sections(**{key: "\n\n".join(parts) for key, parts in found.items()})
 
     def put(self, key: str, text: str, language: Language) -> None:
         """Another text for a section; a heading is made where there is none. Further sections of the kind end."""
@@ -335,8 +337,13 @@ def _bare(line: str) -> str:
 
 
 def _marks(sections: Sections) -> str:
-    lines = [line for text in sections.by_name().values() for line in _levelled(text).splitlines() if line.strip()]
-    return " ".join(dict.fromkeys(map(mark, lines)))
+    marks = [
+        mark(line, key)
+        for key, text in sections.by_name().items()
+        for line in _levelled(text).splitlines()
+        if line.strip()
+    ]
+    return " ".join(dict.fromkeys(marks))
 
 
 def _word(value: Value) -> str:
