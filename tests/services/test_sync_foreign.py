@@ -216,3 +216,11 @@ def test_a_file_that_is_too_large_stays_on_the_remote(site: Site) -> None:
     site.one.write(NOTE, "b\n")
     assert site.sync("--json").json["by_hand"] == 1
     assert "user/large.md" in site.one.run("ls-tree", "-r", "--name-only", "origin/main").split("\n")
+
+
+def test_what_an_older_version_left_to_be_missed_is_missed_no_more(site: Site) -> None:
+    site.push({"user/link.md": EVIL["user/link.md"], "top.txt": EVIL["top.txt"]})
+    site.sync()
+    site.one.run("update-index", "--no-skip-worktree", "user/link.md", "top.txt")
+    assert site.one.run("status", "--short") != ""
+    assert site.sync().status == 0 and site.one.run("status", "--short") == ""
