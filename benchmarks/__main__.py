@@ -9,13 +9,13 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import beside, hints, huge, mcp, memory, notes, peers, quality, speed
+from benchmarks import beside, hints, huge, mcp, memory, notes, peers, quality, speed, writes
 from benchmarks.measure import Missing, Options
 
 MEASUREMENTS: dict[str, Callable[[Options], None]] = {
     "q01": quality.q01, "q02": quality.q02, "q11": quality.q11, "q20": speed.q20, "q22": speed.q22, "q23": speed.q23,
     "q25": speed.q25, "q26": speed.q26, "q03": notes.q03, "q04": memory.q04, "q05": notes.q05, "q21": hints.q21,
-    "q24": memory.q24, "q27": mcp.q27, "peers": peers.peers,
+    "q24": memory.q24, "q27": mcp.q27, "write": writes.write, "peers": peers.peers,
     "beside02": beside.beside02, "beside11": beside.beside11, "beside22": beside.beside22,
 }  # fmt: skip
 

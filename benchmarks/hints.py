@@ -43,7 +43,7 @@ print(sorted(best, reverse=True)[:3])
 
 
 @dataclass(frozen=True, slots=True)
-class _Cost:
+class Cost:
     """Runs of one command: seconds of the wall, seconds of the processor of the child."""
 
     wall: tuple[float, ...]
@@ -64,23 +64,23 @@ def q21(options: Options) -> None:
     """`clew recall` as a cold process over so many documents; floor: every file read and searched."""
     home = options.scratch / "q21-home"
     project = options.scratch / "q21-project"
-    _project(project)
+    make_project(project)
     hinter = App(environment(home), project, {}).hinter()
     root = hinter.documents.root
     questions = _memory(root, hinter.workspace, options.documents, random.Random(21))
     first = _timed(hinter)
-    words = _cost([*CLEW, "recall"], questions, options.runs, home, project)
+    words = cost([*CLEW, "recall"], questions, options.runs, home, project)
     made = _vectors(Documents(root, redact=lambda text: text), hinter.cache, random.Random(22))
     with_vectors = _timed(hinter)
     unchanged = _timed(hinter)
-    both = _cost([*CLEW, "recall"], questions, options.runs, home, project)
+    both = cost([*CLEW, "recall"], questions, options.runs, home, project)
     changed = next(hinter.documents.walk()).path
     with (root / changed).open("a", encoding="utf-8") as file:
         file.write("\nOne more line, by hand.\n")
-    one = _cost([*CLEW, "recall"], questions, options.runs, home, project)
+    one = cost([*CLEW, "recall"], questions, options.runs, home, project)
     after = _timed(hinter)
-    nothing = _cost([sys.executable, "-c", "pass"], [""] * len(questions), options.runs, home, project)
-    scan = _cost([sys.executable, "-c", _SCAN, str(root)], questions, options.runs, home, project)
+    nothing = cost([sys.executable, "-c", "pass"], [""] * len(questions), options.runs, home, project)
+    scan = cost([sys.executable, "-c", _SCAN, str(root)], questions, options.runs, home, project)
     count = f"{options.documents:,} documents"
     table(f"Q-21 `clew recall`, {count}, {made:,} random unit vectors written through the store", [
         "command", "whole process, cold", "processor", "peak"], [
@@ -123,7 +123,7 @@ def _long_words(text: str) -> list[str]:
     return words if len(words) > 4 else [*words, "value", "given", "string", "return", "error"]
 
 
-def _project(folder: Path) -> None:
+def make_project(folder: Path) -> None:
     """A repository with a commit and a remote."""
     folder.mkdir(parents=True, exist_ok=True)
     if (folder / ".git").exists():
@@ -155,7 +155,7 @@ def _timed(hinter: Hinter) -> float:
     return time.perf_counter() - began
 
 
-def _cost(command: Sequence[str], questions: Sequence[str], runs: int, home: Path, cwd: Path) -> _Cost:
+def cost(command: Sequence[str], questions: Sequence[str], runs: int, home: Path, cwd: Path) -> Cost:
     """Runs with one question after another, after one that does not count. Raises RuntimeError where one fails."""
     wall: list[float] = []
     processor: list[float] = []
@@ -173,4 +173,4 @@ def _cost(command: Sequence[str], questions: Sequence[str], runs: int, home: Pat
         if status:
             raise RuntimeError(f"{' '.join(words)[:200]} ended with {process.returncode}")
     most = peak([*command, questions[0]], home=home, cwd=cwd)
-    return _Cost(tuple(wall[1:]), tuple(processor[1:]), most)
+    return Cost(tuple(wall[1:]), tuple(processor[1:]), most)
