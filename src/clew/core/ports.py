@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -97,4 +97,64 @@ class Model(Protocol):
 
         Closing the iterator ends the request.
         """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """How a program ended."""
+
+    code: int | None
+    """Its status; None when a signal ended it."""
+    signal: str = ""
+    """`SIGKILL`."""
+
+
+class Program(Protocol):
+    """A running program with all that it started."""
+
+    def read(self, limit: int, patience: float | None = None) -> bytes | None:
+        """What came, at most `limit` bytes; empty at the end; None when nothing came within `patience` seconds."""
+        ...
+
+    def poll(self) -> Exit | None:
+        """How the program itself ended; None while it runs. What it left behind may still write."""
+        ...
+
+    def end(self, grace: float, *, strays: bool = True) -> int:
+        """Ask the group to end, kill it after `grace` seconds; with `strays` also what left the group. Their number."""
+        ...
+
+    def close(self) -> None:
+        """Take no more output, let go of the id. Safe to call twice, and while another thread reads."""
+        ...
+
+
+class TerminalProgram(Program, Protocol):
+    """A program on a terminal of its own."""
+
+    def write(self, data: bytes, patience: float) -> int:
+        """Type `data`. How many bytes were taken within `patience` seconds."""
+        ...
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Change the size of the terminal and tell the program."""
+        ...
+
+
+class Programs(Protocol):
+    """Starts programs of a session; `name` tells them apart. All end with the session, also when it is killed."""
+
+    def on_terminal(
+        self, argv: Sequence[str], folder: str, environ: Mapping[str, str], name: str, size: tuple[int, int]
+    ) -> TerminalProgram:
+        """Start a program on a terminal of `size` (columns, rows). Raises NotFound, StoreError."""
+        ...
+
+    def on_pipe(self, argv: Sequence[str], folder: str, environ: Mapping[str, str], name: str) -> Program:
+        """Start a program without input; its output and errors come together. Raises NotFound, StoreError."""
+        ...
+
+    def close(self) -> None:
+        """End everything that was started here, also what its programs started. Safe to call twice."""
         ...

@@ -1,0 +1,285 @@
+"""Programs that a session runs, on a terminal of their own or on a pipe, as POSIX systems have it."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import secrets
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import threading
+import time
+from collections.abc import Mapping, Sequence
+
+from clew.adapters import shell_keeper
+from clew.core.ports import Exit
+from clew.errors import NotFound, StoreError
+
+_PIECE = 512
+"""Bytes written to a terminal at once: what is not read stays with us, and the rest of the text can be reported."""
+_PYTHON = (sys.executable, "-I", "-S", shell_keeper.__file__)
+
+
+class PosixPrograms:
+    """Starts programs and ends them with the session, also when the session is killed.
+
+    A keeper, a process of its own that starts with the first program, ends all when the pipe to it closes.
+    """
+
+    def __init__(self) -> None:
+        self._token = secrets.token_hex(8)
+        self._lock = threading.Lock()
+        self._keeper: subprocess.Popen[bytes] | None = None
+        self._leaders: set[int] = set()
+
+    def on_terminal(
+        self, argv: Sequence[str], folder: str, environ: Mapping[str, str], name: str, size: tuple[int, int]
+    ) -> OnTerminal:
+        """Start a program on a terminal of `size` (columns, rows). Raises NotFound, StoreError."""
+        main, side = os.openpty()
+        try:
+            _set_size(main, size)
+            os.set_blocking(main, False)
+            child = self._start([*_PYTHON, "launch", *argv], folder, environ, name, side, side)
+        except BaseException:
+            os.close(main)
+            raise
+        finally:
+            os.close(side)
+        return OnTerminal(self, child, main, self._value(name))
+
+    def on_pipe(self, argv: Sequence[str], folder: str, environ: Mapping[str, str], name: str) -> OnPipe:
+        """Start a program without input, whose output and errors come together. Raises NotFound, StoreError."""
+        ours, theirs = os.pipe()
+        try:
+            os.set_blocking(ours, False)
+            child = self._start(argv, folder, environ, name, subprocess.DEVNULL, theirs)
+        except BaseException:
+            os.close(ours)
+            raise
+        finally:
+            os.close(theirs)
+        return OnPipe(self, child, ours, self._value(name))
+
+    def close(self) -> None:
+        """End everything that was started here, also what its programs started. Safe to call twice."""
+        with self._lock:
+            keeper, self._keeper = self._keeper, None
+        if keeper is not None and keeper.stdin is not None:
+            with contextlib.suppress(OSError):
+                keeper.stdin.close()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                keeper.wait(timeout=15)
+
+    def forget(self, leader: int) -> None:
+        """The id of this leader may be another's from now on."""
+        with self._lock:
+            self._leaders.discard(leader)
+            self._tell(f"-{leader}")
+
+    def _value(self, name: str) -> str:
+        return f"{self._token}.{name}\0"
+
+    def _start(
+        self, argv: Sequence[str], folder: str, environ: Mapping[str, str], name: str, stdin: int, stdout: int
+    ) -> subprocess.Popen[bytes]:
+        if not os.path.isdir(folder):
+            raise NotFound(f"there is no folder {folder}", hint="name a folder that exists")
+        with self._lock:
+            self._watch()
+            try:
+                child = subprocess.Popen(
+                    list(argv),
+                    cwd=folder,
+                    env={**environ, shell_keeper.VARIABLE: f"{self._token}.{name}"},
+                    stdin=stdin,
+                    stdout=stdout,
+                    stderr=stdout,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise StoreError(
+                    f"the program could not be started: {error.strerror}", hint="end programs that are not needed"
+                ) from error
+            self._leaders.add(child.pid)
+            self._tell(f"+{child.pid}")
+        return child
+
+    def _watch(self) -> None:
+        """See that a keeper runs."""
+        if self._keeper is not None:
+            if self._keeper.poll() is None:
+                return
+            if self._keeper.stdin is not None:
+                with contextlib.suppress(OSError):
+                    self._keeper.stdin.close()
+        self._keeper = subprocess.Popen(
+            [*_PYTHON, "keep", self._token],
+            cwd="/",
+            env={shell_keeper.VARIABLE: shell_keeper.KEEPER},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        for leader in self._leaders:
+            self._tell(f"+{leader}")
+
+    def _tell(self, line: str) -> None:
+        if self._keeper is not None and self._keeper.stdin is not None:
+            # A keeper that somebody ended is replaced with the next start.
+            with contextlib.suppress(OSError):
+                self._keeper.stdin.write(line.encode() + b"\n")
+                self._keeper.stdin.flush()
+
+
+class OnPipe:
+    """A program on a pipe, the leader of a process group and of a session."""
+
+    def __init__(self, programs: PosixPrograms, child: subprocess.Popen[bytes], reads: int, value: str) -> None:
+        self._programs = programs
+        self._child = child
+        self._value = value
+        self._reads = reads
+        self._woken, self._wakes = os.pipe()
+        self._open = True
+        self._gone = False
+        self._reading = False
+        self._lock = threading.Lock()
+
+    @property
+    def pid(self) -> int:
+        """Id of the program, of its group and of its session."""
+        return self._child.pid
+
+    def read(self, limit: int, patience: float | None = None) -> bytes | None:
+        """What came, at most `limit` bytes; empty at the end; None when nothing came within `patience` seconds.
+
+        For one thread at a time. The end comes when nobody holds the other end, or after `close`.
+        """
+        with self._lock:
+            if self._gone:
+                return b""
+            self._reading = True
+        try:
+            data = self._next(limit, patience)
+        finally:
+            with self._lock:
+                self._reading = False
+        if data == b"" or self._gone:
+            self._shut()
+            return b""
+        return data
+
+    def _next(self, limit: int, patience: float | None) -> bytes | None:
+        while self._open:
+            try:
+                return os.read(self._reads, limit)
+            except BlockingIOError:
+                ready = _ready(self._reads, self._woken, patience)
+                if self._gone or not ready:
+                    return None
+            except OSError as error:
+                # Linux tells the end of a terminal in this way.
+                if error.errno != errno.EIO:
+                    raise
+                break
+        return b""
+
+    def poll(self) -> Exit | None:
+        """How the program ended; None while it runs."""
+        with self._lock:
+            if self._child.returncode is None and hasattr(os, "waitid"):
+                # Not reaped here: as long as it is not, its id names its group and no other.
+                found = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+                return found and _exit(found.si_status if found.si_code == os.CLD_EXITED else -found.si_status)
+            code = self._child.poll()
+            return None if code is None else _exit(code)
+
+    def end(self, grace: float, *, strays: bool = True) -> int:
+        """End the program with its group, and with `strays` also what left the group. How many processes that were.
+
+        They are asked at first and killed after `grace` seconds.
+        """
+        with self._lock:
+            leaders = () if self._child.returncode is not None else (self.pid,)
+        return shell_keeper.end(self._value, leaders, grace, strays=strays)
+
+    def close(self) -> None:
+        """Take no more output. The program must have ended. Safe to call twice, and while another thread reads."""
+        with self._lock:
+            if self._gone:
+                return
+            self._gone = True
+            reading = self._reading
+            if reading:
+                os.write(self._wakes, b".")
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._child.wait(timeout=5)
+        if not reading:
+            self._shut()
+        self._programs.forget(self.pid)
+
+    def _shut(self) -> None:
+        with self._lock:
+            if self._open:
+                self._open = False
+                for number in (self._reads, self._woken, self._wakes):
+                    os.close(number)
+
+
+class OnTerminal(OnPipe):
+    """A program on a terminal of its own."""
+
+    def write(self, data: bytes, patience: float) -> int:
+        """Type `data`. How many bytes were taken within `patience` seconds: a program may not read."""
+        sent = 0
+        deadline = time.monotonic() + patience
+        while sent < len(data):
+            with self._lock:
+                if not self._open:
+                    break
+                try:
+                    sent += os.write(self._reads, data[sent : sent + _PIECE])
+                    continue
+                except BlockingIOError:
+                    pass
+                except OSError:
+                    break
+            if time.monotonic() >= deadline:
+                break
+            time.sleep(0.01)
+        return sent
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Change the size of the terminal and tell the program."""
+        with self._lock:
+            if self._open:
+                _set_size(self._reads, (columns, rows))
+
+
+def _set_size(terminal: int, size: tuple[int, int]) -> None:
+    columns, rows = size
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+
+def _ready(reads: int, woken: int, patience: float | None) -> set[int]:
+    poll = select.poll()
+    poll.register(reads, select.POLLIN)
+    poll.register(woken, select.POLLIN)
+    return {number for number, _ in poll.poll(None if patience is None else max(patience, 0) * 1000)}
+
+
+def _exit(code: int) -> Exit:
+    if code >= 0:
+        return Exit(code)
+    try:
+        return Exit(None, signal.Signals(-code).name)
+    except ValueError:
+        return Exit(None, f"signal {-code}")
