@@ -141,13 +141,41 @@ def test_scopes_that_nothing_writes_to_yet_say_that_they_are_empty(home: Path, r
     assert found["isError"] is False and f"`{scope}` is empty" in text_of(found)
 
 
-@pytest.mark.parametrize("kind", ["handoff", "plan"])
-def test_kinds_of_note_that_come_later_are_refused_and_write_nothing(home: Path, repo: Path, kind: str) -> None:
+@pytest.mark.requirement("W-02", "W-03", "W-07", "W-14")
+def test_a_model_hands_over_keeps_a_plan_and_finds_and_opens_both(home: Path, repo: Path) -> None:
     with talking(repo) as server:
         server.initialize()
-        refused = server.call("memory_note", {**NOTE, "kind": kind})
-    assert refused["isError"] is True
-    assert "later version" in text_of(refused) and "hint: " in text_of(refused)
+        first = server.call("memory_note", {"kind": "plan", "text": "# Plan\n- [ ] measure the berths"})
+        again = server.call("memory_note", {"kind": "plan", "text": "# Plan\n- [x] measure the berths\n- [ ] paint"})
+        more = server.call("memory_note", {"kind": "plan", "text": "- [ ] rest", "mode": "append"})
+        told = {"kind": "handoff", "text": "## Tried\n- chalk, which the rain took\n## Next step\n- paint with tar"}
+        handed = server.call("memory_note", told)
+        added = server.call("memory_note", {"kind": "handoff", "text": "## Next step\n- then rest"})
+        found = server.call("memory_recall", {"query": "why not chalk?", "scope": "handoff"})
+        plan = server.call("memory_open", {"ref": "clew://plan"})
+        ledger = server.call("memory_open", {"ref": handed["structuredContent"]["ref"]})
+        cited = server.call("memory_open", {"ref": found["structuredContent"]["hits"][0]["ref"]})
+    results = [one["structuredContent"] for one in (first, again, more, handed, added)]
+    assert [one["action"] for one in results] == ["created", "replaced", "replaced", "created", "refreshed"]
+    assert {one["ref"] for one in results[:3]} == {"clew://plan"} and results[3]["ref"] == results[4]["ref"]
+    assert "archive" in results[1]["message"] and "read back" in results[3]["message"]
+    assert "[x] measure the berths\n- [ ] paint\n\n- [ ] rest" in plan["structuredContent"]["text"]
+    assert all(text in ledger["structuredContent"]["text"] for text in ("the rain took", "with tar", "then rest"))
+    assert "the rain took" in text_of(found) and "the rain took" in text_of(cited)
+    assert len(list((home / "clew" / "memory").rglob("archive/PLAN-*.md"))) == 2
+
+
+@pytest.mark.requirement("W-04")
+def test_what_is_handed_over_keeps_to_its_limits_and_without_a_text_nothing_is_written(home: Path, repo: Path) -> None:
+    with talking(repo) as server:
+        server.initialize()
+        for kind in ("handoff", "plan"):
+            long = server.call("memory_note", {"kind": kind, "text": "word " * 1_700, "mode": "append"})
+            empty = server.call("memory_note", {"kind": kind, "text": " "})
+            assert long["isError"] is empty["isError"] is True
+            assert "8,000" in text_of(long) and "hint: " in text_of(empty)
+        missing = server.call("memory_open", {"ref": "clew://plan"})
+    assert missing["isError"] is True and "there is no plan yet" in text_of(missing)
     assert not list((home / "clew").rglob("*.md"))
 
 

@@ -28,7 +28,6 @@ MCP: dict[str, str] = {
     "name a file with the token": "请给出含令牌的文件",
     "others may read {}": "其他人可以读取 {}",
     "{} holds no token": "{} 中没有令牌",
-    "{} come with a later version of Clew; nothing was written": "{} 将在 Clew 的后续版本中提供；未写入任何内容",
     "keep it with kind=note, or say it with memory_log": "请用 kind=note 保存，或用 memory_log 记录",
     "`{}` was called wrongly: {}": "`{}` 调用有误：{}",
     "text only": "仅限文本",

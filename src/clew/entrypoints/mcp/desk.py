@@ -5,6 +5,7 @@ Some agents hand a model the words, others the fields only, so `message` is amon
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 from collections.abc import Callable, Mapping
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from clew.core.memory.hits import Hit
     from clew.services.memory import Memory, Saved
     from clew.services.memory_search import Found
+    from clew.stores.documents import Receipt
 
 MOST_SHOWN: Final = 24_000
 """Characters of one answer of `memory_open`; the rest by a reference that continues it."""
@@ -37,7 +39,7 @@ _EMPTY: Final = {
     "handoff": "no conversation has handed anything over yet",
     "sessions": "conversations are not kept yet",
 }
-"""Scopes that nothing writes to so far."""
+"""Scopes that may hold nothing at all, and why."""
 
 
 @dataclass(slots=True)
@@ -131,6 +133,9 @@ def _checked(name: str, arguments: Mapping[str, Any]) -> Recall | Open | Note | 
     tool = TOOLS[name]
     # Some models send null for what they leave out.
     kept = {key: value for key, value in arguments.items() if value is not None}
+    if kept.get("kind") == "plan":
+        # A plan is written anew as a whole, unless it is said that this is a part.
+        kept.setdefault("mode", "replace")
     try:
         given = msgspec.convert(kept, tool.arguments, strict=False)
     except msgspec.ValidationError as error:
@@ -178,7 +183,7 @@ def _told(given: Recall, found: Found, tray: Tray) -> tuple[str, list[str]]:
     searched = found.searched
     looked = f"{searched.documents} documents, {searched.passages} passages"
     if found.miss:
-        if given.scope in _EMPTY:
+        if given.scope in _EMPTY and not searched.documents:
             return f"Nothing found: `{given.scope}` is empty, {_EMPTY[given.scope]}. ({tray.place})", []
         words = f", for: {', '.join(searched.words)}" if searched.words else ""
         wider = "" if given.scope == "all" else " Try scope=all."
@@ -252,11 +257,7 @@ def note(given: Note, memory: Memory, tray: Tray) -> Reply:
     from clew.services.memory import NoteWish
 
     if given.kind != "note":
-        kinds = {"handoff": "handing over", "plan": "plans"}
-        raise UsageError(
-            f"{kinds[given.kind]} come with a later version of Clew; nothing was written",
-            hint="keep it with kind=note, or say it with memory_log",
-        )
+        return _handed(given, memory, tray)
     saved = memory.note(
         NoteWish(
             text=given.text, name=given.name, description=given.description, type=given.type,
@@ -267,6 +268,28 @@ def note(given: Note, memory: Memory, tray: Tray) -> Reply:
     if saved.action == "created" and not given.when:
         words.append("It has no `when` phrases: call again with the same name and `when`, so that it comes to mind.")
     return _saved(saved, tray, words)
+
+
+def _handed(given: Note, memory: Memory, tray: Tray) -> Reply:
+    """Hand over to the next window, or keep the plan."""
+    from clew.services.handoff import Handoff, Window
+
+    handoff = Handoff(memory)
+    if given.kind == "plan":
+        done = handoff.write_plan(given.text, mode=given.mode)
+    else:
+        # A server on stdio serves one client for one conversation.
+        window = Window(tray.call.session.name or f"mcp-{os.getpid()}")
+        done = handoff.save(given.text, window, name=given.name, mode=given.mode)
+    assert done.kept is not None, "what is asked for is never withheld"
+    words = ["The plan before is kept in the archive."] if given.kind == "plan" and done.kept.archived else []
+    return _answered(done.ref, done.action, _HANDED[done.action], done.kept.receipt, tray, words, audited=done.audited)
+
+
+_HANDED: Final = {
+    "created": "Saved", "refreshed": "Saved to the ledger of this conversation", "replaced": "Saved",
+    "unchanged": "Nothing to do: it says that already",
+}  # fmt: skip
 
 
 def log(given: Log, memory: Memory, tray: Tray) -> Reply:
@@ -281,15 +304,20 @@ _DONE: Final = {
 
 
 def _saved(saved: Saved, tray: Tray, words: list[str]) -> Reply:
-    receipt = saved.receipt
+    done = _DONE[saved.action]
+    return _answered(saved.ref, saved.action, done, saved.receipt, tray, words, audited=saved.audited)
+
+
+def _answered(
+    ref: str, action: str, done: str, receipt: Receipt, tray: Tray, words: list[str], *, audited: bool
+) -> Reply:
     if receipt.redacted:
         words.append("Secrets were taken out of it.")
-    if not saved.audited:
+    if not audited:
         words.append("The audit trail could not be written.")
     facts: dict[str, Any] = {
-        "saved": True, "ref": saved.ref, "action": saved.action, "lines": receipt.lines,
-        "workspace": tray.app.workspace.id,
+        "saved": True, "ref": ref, "action": action, "lines": receipt.lines, "workspace": tray.app.workspace.id,
     }  # fmt: skip
-    told = f"{_DONE[saved.action]}, read back: {saved.ref} ({receipt.path}, {receipt.lines} lines; {tray.place})."
+    told = f"{done}, read back: {ref} ({receipt.path}, {receipt.lines} lines; {tray.place})."
     message = " ".join((told, *words))
     return Reply(message, {"message": message, **facts})
