@@ -27,6 +27,7 @@ from clew.core.memory.document import (
 )
 from clew.core.memory.edit import Draft, distinct, first_sentence
 from clew.core.text.printable import printable
+from clew.core.text.redact_lines import lines_kept
 from clew.core.text.scalars import Given
 from clew.errors import ClewError, NotFound, Refused, UsageError
 from clew.services.memory_known import Behind, Known, same
@@ -229,7 +230,7 @@ class Memory:
         document = self.find(bare)
         text = self.documents.read_text(document.path)
         clean = self.documents.redact(text)
-        lines = clean.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")
+        lines = lines_kept(text, clean).replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")
         first, last = _range(place, len(lines))
         shown = "\n".join(lines[first - 1 : last])
         return OpenedDocument(document, first, last, shown, document.stale(self._today()), len(lines), clean != text)

@@ -23,6 +23,7 @@ from clew.core.memory.document import PREFIX
 from clew.core.text.content import decode
 from clew.core.text.printable import printable, unescaped
 from clew.core.text.redact import is_secret_path, redact
+from clew.core.text.redact_lines import lines_kept
 from clew.errors import NotFound, Refused, StoreError, UsageError
 from clew.services.code_index import freshen
 from clew.services.context import Place
@@ -165,7 +166,7 @@ def _file(name: str, path: Path, place: Place, first: int, last: int | None) -> 
         raise Refused(f"`{shown}` is binary ({size_words(len(content))})", hint="open it with a program of its own")
     ref = printable(os.path.relpath(os.path.join(os.path.realpath(path.parent), path.name), root))
     clean = redact(text, strict=is_secret_path(ref) or is_secret_path(real))
-    lines = clean.text.split("\n")
+    lines = lines_kept(text, clean.text).split("\n")
     if lines and not lines[-1]:
         lines.pop()
     if last is None:

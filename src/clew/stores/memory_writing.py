@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from clew.core.memory.document import Document
 from clew.core.memory.passages import Piece, split
+from clew.core.text.redact_lines import lines_kept
 from clew.core.text.terms import terms
 from clew.errors import ClewError
 from clew.stores.memory_reading import BLOCK
@@ -187,7 +188,8 @@ class Taking:
         stem = path.rsplit("/", 1)[-1].removesuffix(".md")
         dated = loaded.document.tier in ("log", "reflection") and len(stem) == 10
         # The whole body at once: a private key spans lines, and passages.
-        return list(split(redact(loaded.document.body), first=loaded.document.body_line, day=stem if dated else ""))
+        body = lines_kept(loaded.document.body, redact(loaded.document.body))
+        return list(split(body, first=loaded.document.body_line, day=stem if dated else ""))
 
     def _write_passages(self, document: int, name: str, pieces: Sequence[Piece]) -> None:
         kept: dict[bytes, list[tuple[int, int]]] = {}
