@@ -358,7 +358,7 @@ class MemorySearch:
         rows = {one.passage.document: documents[one.passage.document] for one in ranked}
         # An id that two documents have opens neither of them; a path does.
         twice = self.index.twice([row.reference for row in rows.values() if row.reference])
-        plain = {number: replace(row, reference="") if False else row for number, row in rows.items()}
+        plain = {number: replace(row, reference="") if row.reference in twice else row for number, row in rows.items()}
         return pack((_hit(one, plain[one.passage.document], today) for one in ranked), budget)
 
 
