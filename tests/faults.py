@@ -103,6 +103,21 @@ def victim(
             return
 
 
+def play(
+    prepare: Callable[[Path], None],
+    act: Callable[[Path, str], int],
+    by_hand: Callable[[Path, int], None],
+    **others: Callable[..., None],
+) -> None:
+    """What a test module does as a program: `victim FOLDER OPERATION CODE`, or another part by its name."""
+    match sys.argv[1:]:
+        case ["victim", folder, operation, code]:
+            number = int(code)
+            victim(Path(folder), number, prepare, lambda root: act(root, operation), lambda root: by_hand(root, number))
+        case [name, folder, *rest]:
+            others[name](Path(folder), *rest)
+
+
 def program(module: str) -> list[str]:
     """How a test module is run as a program, in the folder ROOT."""
     return [sys.executable, "-m", module]

@@ -4,10 +4,28 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from clew.core.agent.effects import Effect
+from clew.core.text.redact import redact
 from clew.services.tools.tool import Reply, Signal, Tool
+
+TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+KEY = "-----BEGIN RSA PRIVATE KEY-----\n" + "MIIEow1bAAKCAQEAx7Q9z0fR\n" * 10 + "-----END RSA PRIVATE KEY-----\n"
+
+
+def clean(text: str) -> str:
+    """A text without its secrets."""
+    return redact(text, b"k").text
+
+
+def put(root: Path, name: str, content: str | bytes = "") -> Path:
+    """A file below a folder."""
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
 
 
 class Calls:

@@ -12,14 +12,12 @@ import resource
 import shutil
 import signal
 import subprocess
-import sys
 from collections.abc import Callable
 from datetime import UTC, date, datetime
-from functools import partial
 from pathlib import Path
 
 import pytest
-from tests.faults import BY_RENAMING, IN_PLACE, ROOT, program, say, suffered, victim
+from tests.faults import BY_RENAMING, IN_PLACE, ROOT, play, program, say, suffered
 
 from clew.core.memory.document import digest_of
 from clew.core.memory.edit import Draft
@@ -174,11 +172,11 @@ def base(root: Path) -> Path:
 # ---------------------------------------------------------------------- a crowd
 
 
-def crowd(root: Path, name: str, each: int) -> None:
+def crowd(root: Path, name: str, each: str) -> None:
     """Append and replace in turn; print what was written."""
     documents = Documents(root, redact=lambda text: text)
     path = f"{NOTES}/a.md"
-    for number in range(each):
+    for number in range(int(each)):
         mark = f"{name}-{number}"
         if number % 2:
             documents.append(path, f"appended {mark}")
@@ -279,13 +277,4 @@ def test_where_a_process_may_write_no_more_the_old_text_stays(tmp_path: Path) ->
 
 
 if __name__ == "__main__":
-    match sys.argv[1:]:
-        case ["victim", folder, operation, code]:
-            edit = partial(by_hand, code=int(code))
-            victim(Path(folder), int(code), prepared, partial(carried_out, operation=operation), edit)
-        case ["crowd", folder, name, each]:
-            crowd(Path(folder), name, int(each))
-        case ["disk", folder]:
-            small_disk(Path(folder))
-        case ["limited", folder]:
-            limited(Path(folder))
+    play(prepared, carried_out, by_hand, crowd=crowd, disk=small_disk, limited=limited)

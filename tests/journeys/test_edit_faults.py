@@ -10,13 +10,11 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
-from functools import partial
 from pathlib import Path
 
 import pytest
-from tests.faults import BY_RENAMING, IN_PLACE, ROOT, program, say, suffered, victim
+from tests.faults import BY_RENAMING, IN_PLACE, ROOT, play, program, say, suffered
 from tests.tooling import Calls
 
 from clew.services.tools.files import FileDesk
@@ -124,12 +122,12 @@ def test_a_save_by_the_user_at_any_call_of_a_write_is_not_lost(tmp_path: Path, o
 # ---------------------------------------------------------------------- a crowd
 
 
-def crowd(root: Path, name: str, each: int) -> None:
+def crowd(root: Path, name: str, each: str) -> None:
     """Edit one line of a file that all edit; after a refusal, the text that it gave counts as read."""
     call = opened(root)
     done = 0
     for _ in range(10_000):
-        if done == each:
+        if done == int(each):
             say("done")
             return
         new = {"first": 1, "last": 0, "new": f"{name} {done}"}
@@ -232,13 +230,4 @@ def test_in_a_folder_that_may_not_be_written_an_edit_is_refused_with_the_reason(
 
 
 if __name__ == "__main__":
-    match sys.argv[1:]:
-        case ["victim", folder, operation, code]:
-            edit = partial(by_hand, code=int(code))
-            victim(Path(folder), int(code), prepared, partial(carried_out, operation=operation), edit)
-        case ["crowd", folder, name, each]:
-            crowd(Path(folder), name, int(each))
-        case ["disk", folder]:
-            small_disk(Path(folder))
-        case ["rights", folder]:
-            without_rights(Path(folder))
+    play(prepared, carried_out, by_hand, crowd=crowd, disk=small_disk, rights=without_rights)

@@ -14,6 +14,10 @@ from pathlib import Path
 
 import pytest
 from tests.command import ARGV, Done, clew, environ, script, write
+from tests.tooling import Calls
+
+from clew.services.tools.grepping import ripgrep
+from clew.services.tools.search import Search
 
 pytestmark = pytest.mark.requirement("F-08")
 
@@ -345,6 +349,15 @@ def _exchange(harbour: Path, home: Path) -> Done:
     assert "zinnober" in clew("history", "show", "1", cwd=harbour).out
     assert clew("history", "remove", "1", cwd=harbour).out == "1 removed\n"
     return prompt
+
+
+@case("ripgrep")
+def _ripgrep(harbour: Path, home: Path) -> Done:
+    assert ripgrep() is not None
+    ways = (Search(harbour, harbour, program=program) for program in (ripgrep(), None))
+    expected, found = (Calls(one.tools()).good("grep", pattern="retr(y|ies)", context=1) for one in ways)
+    assert found == expected and "src/retry.py\n" in found
+    return Done(0, found, "")
 
 
 @case("an index of the present format")

@@ -12,19 +12,11 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.tooling import Calls
+from tests.tooling import KEY, TOKEN, Calls, clean, put
 
-from clew.core.text.redact import redact
 from clew.services.tools.clean import aligned
 from clew.services.tools.files import FileDesk
 from clew.services.tools.on_disk import decode
-
-TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-KEY = "-----BEGIN RSA PRIVATE KEY-----\n" + "MIIEow1bAAKCAQEAx7Q9z0fR\n" * 10 + "-----END RSA PRIVATE KEY-----\n"
-
-
-def clean(text: str) -> str:
-    return redact(text, b"k").text
 
 
 @pytest.fixture
@@ -42,13 +34,6 @@ def desk(root: Path) -> FileDesk:
 @pytest.fixture
 def call(desk: FileDesk) -> Calls:
     return Calls(desk.tools())
-
-
-def put(root: Path, name: str, content: str | bytes) -> Path:
-    path = root / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return path
 
 
 def edits(*pairs: tuple[str, str]) -> list[dict[str, str]]:

@@ -11,20 +11,14 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.tooling import Calls
+from tests.tooling import KEY, TOKEN, Calls, clean, put
 
-from clew.core.text.redact import redact
 from clew.services.tools.grepping import ripgrep
 from clew.services.tools.search import Search
 
 pytestmark = pytest.mark.requirement("R-11")
 
-TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 WAYS = ("ripgrep", "python")
-
-
-def clean(text: str) -> str:
-    return redact(text, b"k").text
 
 
 @pytest.fixture
@@ -34,16 +28,10 @@ def root(tmp_path: Path) -> Path:
     return folder
 
 
-def put(root: Path, name: str, content: str | bytes = "") -> None:
-    path = root / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-
-
-def opened(root: Path, way: str, **more: object) -> Calls:
+def opened(root: Path, way: str, seconds: float = 20.0) -> Calls:
     program = None if way == "python" else ripgrep()
     assert program or way == "python"
-    return Calls(Search(root, root, clean, program=program, **more).tools())
+    return Calls(Search(root, root, clean, program=program, seconds=seconds).tools())
 
 
 @pytest.fixture(params=WAYS)
@@ -179,11 +167,7 @@ def test_names_that_are_no_utf_8_are_shown_and_searched(call: Calls, root: Path)
 def test_secrets_in_lines_do_not_reach_the_model(call: Calls, root: Path) -> None:
     put(root, "a.py", f'token = "{TOKEN}"\n')
     put(root, ".env", "COLOUR=verywarm17\n")
-    put(
-        root,
-        "key.txt",
-        "-----BEGIN RSA PRIVATE KEY-----\n" + "MIIEow1bAAKCAQEAx7Q9z0fR\n" * 9 + "-----END RSA PRIVATE KEY-----\n",
-    )
+    put(root, "key.txt", KEY)
     assert TOKEN not in call.good("grep", pattern="token")
     assert "verywarm17" not in call.good("grep", pattern="COLOUR")
     text = call.good("grep", pattern="MIIE", path="key.txt")

@@ -34,7 +34,7 @@ from clew.core.agent.edits import (
 )
 from clew.core.agent.effects import Effect
 from clew.core.text.printable import counted, visible
-from clew.errors import ClewError, NotFound, OverBudget, Refused
+from clew.errors import ClewError, OverBudget, Refused
 from clew.services.tools.clean import Cleaner, marks
 from clew.services.tools.on_disk import Encoding, TextFile, current_umask, digest_of, load, save
 from clew.services.tools.places import Place, Places
@@ -189,12 +189,7 @@ class FileDesk:
             return Reply(str(error), failed=True)
 
     def _shown(self, place: Place, offset: int, limit: int, signal: Signal) -> str:
-        try:
-            status = os.stat(place.real)
-        except (FileNotFoundError, NotADirectoryError) as error:
-            raise NotFound(self.places.missing(place)) from error
-        except OSError as error:
-            raise Refused(f"{place.shown} cannot be read: {error.strerror}") from error
+        status = self.places.status(place)
         if stat.S_ISDIR(status.st_mode):
             return folder(place.real, place.shown, offset, folder_limit(limit))
         if kind := kind_of(status.st_mode):

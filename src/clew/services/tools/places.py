@@ -11,7 +11,7 @@ from pathlib import Path
 
 from clew.adapters.sources.files import WorkTree
 from clew.core.text.printable import printable
-from clew.errors import NotFound
+from clew.errors import NotFound, Refused
 
 _MOST_NAMES = 20_000
 """Names that are looked at for one that may have been meant."""
@@ -65,6 +65,15 @@ class Places:
     def shown(self, real: str) -> str:
         """A real path as the model should write it."""
         return printable(os.path.relpath(real, self.cwd) if _below(real, str(self.root)) is not None else real)
+
+    def status(self, place: Place) -> os.stat_result:
+        """What kind of thing is there. Raises NotFound, with what may have been meant, or Refused."""
+        try:
+            return os.stat(place.real)
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise NotFound(self.missing(place)) from error
+        except OSError as error:
+            raise Refused(f"{place.shown} cannot be read: {error.strerror}") from error
 
     def missing(self, place: Place) -> str:
         """That a file is not there, and which there are instead."""

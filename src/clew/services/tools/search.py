@@ -24,7 +24,7 @@ from clew.core.agent.effects import Effect
 from clew.core.text.printable import counted, printable, visible
 from clew.core.text.redact import is_secret_path
 from clew.core.text.wildcards import from_shell
-from clew.errors import ClewError, NotFound, Refused
+from clew.errors import ClewError, Refused
 from clew.services.tools.clean import Cleaner
 from clew.services.tools.grepping import FileEnd, Grep, Row, Stopped, ripgrep
 from clew.services.tools.places import Place, Places
@@ -149,12 +149,7 @@ class Search:
     def _files(self, place: Place, pattern: str) -> _Files:
         """The files in a place (or the file itself) whose path matches. Raises NotFound, Refused (no pattern)."""
         matches = _matcher(pattern)
-        try:
-            status = os.stat(place.real)
-        except (FileNotFoundError, NotADirectoryError) as error:
-            raise NotFound(self.places.missing(place)) from error
-        except OSError as error:
-            raise Refused(f"{place.shown} cannot be read: {error.strerror}") from error
+        status = self.places.status(place)
         if kind_of(status.st_mode) != "a folder":
             if kind := kind_of(status.st_mode):
                 raise Refused(f"{place.shown} is {kind}, not a file")
