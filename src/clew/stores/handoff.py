@@ -176,8 +176,10 @@ class Handoffs:
             path = f"{self.folder}/{before.stem}.md"
             self.documents.set_fields(path, {"id": self.documents.new_id()})
             before = self._ledger(f"{before.stem}.md")
+        # By its lines as they will stand there Clew knows again what it wrote.
         made = replace(
             ledger,
+            sections=self._clean(ledger.sections),
             id=self.documents.new_id(),
             workspace=self.workspace,
             thread=thread,
@@ -188,6 +190,7 @@ class Handoffs:
         text = ledger_text(made, name=name, description=description, language=language, own=mode == "own")
         stem = f"{at:%Y-%m-%d-%H%M}-{slug(self.documents.redact(name))}"
         receipt = self.documents.add(text, name=stem, tier="handoff", workspace=self.workspace)
+        receipt = replace(receipt, redacted=receipt.redacted or made.sections != ledger.sections)
         if before is None:
             return Kept("created", receipt)
         old = f"{self.folder}/{before.stem}.md"
