@@ -12,6 +12,7 @@ from clew.core.memory.evidence import concepts
 from clew.core.memory.hits import Hit
 from clew.core.memory.recall import Hint, Note
 from clew.core.memory.shelf import term_key, text_bag
+from clew.core.text.printable import visible
 from clew.core.text.terms import query_terms
 from clew.services.words import load_glossary, load_thesaurus
 
@@ -92,7 +93,7 @@ class MemorySource:
         told = {hit.reference.partition("#")[0] for hit in shown}
         passages = [
             Fragment(
-                self.name, hit.reference, hit.snippet, self.weight, relevance=hit.score,
+                self.name, hit.reference, visible(hit.snippet), self.weight, relevance=hit.score,
                 note=", ".join(filter(None, (hit.name, hit.at[:10]))), cuttable=True,
             )
             for hit in shown
