@@ -78,7 +78,8 @@ def test_paths_are_relative_to_the_current_folder_and_what_lies_outside_is_asked
     assert call.good("glob", pattern="../lib/*.py") == "../lib/b.py"
     assert call.asked("glob", pattern=f"{tmp_path}/other/*").outside
     assert call.asked("grep", pattern="x", path=str(tmp_path)).outside
-    assert not call.asked("grep", pattern="x", path="..").outside
+    inside = call.asked("grep", pattern="x", path="..")
+    assert not inside.outside and inside.title == "grep x in .." and inside.kind == "read"
     assert call.good("grep", pattern="x", path=str(tmp_path / "other")) == f"{tmp_path}/other/c.py\n1: x"
 
 

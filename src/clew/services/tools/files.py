@@ -351,7 +351,8 @@ class FileDesk:
         which = f"edit {getattr(done, 'number', 0)}: " if len(given.edits) > 1 else ""
         match done:
             case Ambiguous(lines=lines):
-                listed = ", ".join(map(str, lines[:20])) + (", …" if len(lines) > 20 else "")
+                places = list(dict.fromkeys(lines))
+                listed = ", ".join(map(str, places[:20])) + (", …" if len(places) > 20 else "")
                 why = f"`old` is there {len(lines)} times, at lines {listed}: take more text along, or set `all`"
             case Overlap(number=number, other=other):
                 which, why = "", f"edits {number} and {other} speak of the same place"

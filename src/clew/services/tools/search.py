@@ -106,7 +106,7 @@ class Search:
                 "Lines of files that match a regular expression, without ignored files.",
                 GrepFiles,
                 lambda given, effect, signal: self._answered(lambda: self._grep(given, effect, signal)),
-                lambda given: self._effect("grep", given.path),
+                lambda given: self._effect(f"grep {printable(given.pattern, 80)}", given.path),
             ),
         )
 
@@ -116,15 +116,15 @@ class Search:
         except ClewError as error:
             return Reply(str(error), failed=True)
 
-    def _effect(self, name: str, path: str) -> Effect | Reply:
+    def _effect(self, what: str, path: str) -> Effect | Reply:
         try:
             place = self.places.find(path)
         except ClewError as error:
             return Reply(str(error), failed=True)
-        return Effect("read", f"{name} {place.shown}", "", place.subject, (str(place.real),), not place.free)
+        return Effect("read", f"{what} in {place.shown}", "", place.subject, (str(place.real),), not place.free)
 
     def _effect_of_glob(self, given: GlobFiles) -> Effect | Reply:
-        return self._effect("glob", _moved(given).path)
+        return self._effect(f"glob {printable(given.pattern, 80)}", _moved(given).path)
 
     def _place(self, path: str, effect: Effect) -> Place:
         place = self.places.find(path)
