@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from clew.core.handoff.continuation import Elements, elements
+from clew.core.handoff.continuation import Elements, elements, items
 from clew.core.handoff.cues import (
     CLOSING,
     FAILED,
@@ -30,7 +30,7 @@ from clew.core.handoff.cues import (
 from clew.core.handoff.events import Altered, Asked, Compacted, Event, Hinted, Noted, Planned, Replied, Used
 from clew.core.handoff.force import Statement, replaces, statement
 from clew.core.handoff.gate import is_small_talk
-from clew.core.handoff.ledger import Language, Ledger, Sections
+from clew.core.handoff.ledger import Language, Ledger, Sections, sections_of
 from clew.core.handoff.plan import Plan, read_plan
 from clew.core.handoff.sentences import cut, ends, sentences, size
 from clew.core.handoff.works import OWN_WORDS, Works
@@ -170,10 +170,7 @@ class _Telling:
                 for line in self._works.hear(event):
                     self._states(line)
             case Noted(text):
-                for line in text.splitlines():
-                    if not line.lstrip().startswith("#"):
-                        self._keep("noted", LABEL.sub("", line.strip(" -*")))
-                    self._states(line)
+                self._hear_note(text)
             case Planned(text):
                 self._plan = read_plan(text)
                 for line in text.splitlines():
@@ -212,6 +209,24 @@ class _Telling:
                     self._keep("settled", one)
         if not resuming or not self._requests:
             self._requests.append(_Request(text.strip(), question=bool(QUESTION.search(told[0])) if told else False))
+
+    def _hear_note(self, text: str) -> None:
+        for line in text.splitlines():
+            self._states(line)
+        sections = sections_of(text)
+        if not (sections.goal or sections.tried or sections.progress):
+            for item in items(text):
+                self._keep("noted", LABEL.sub("", item))
+            return
+        # A handoff that the model wrote itself: each line is of the kind that its heading says.
+        said = elements(Ledger(sections=sections))
+        for kind, texts in (
+            ("found", said.state), ("settled", (*said.goal, *said.settled)), ("tried", said.tried),
+            ("noted", said.progress),
+        ):  # fmt: skip
+            for item in texts:
+                self._keep(kind, item)
+        self._ahead = said.next[0] if said.next else self._ahead
 
     def _hear_model(self, text: str) -> None:
         self._reply = text
