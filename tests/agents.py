@@ -6,10 +6,14 @@ and messages in order, marks for a cache aside, each begins with all bytes of th
 
 from __future__ import annotations
 
+import contextlib
+import io
 import itertools
 import json
 import os
+import signal
 import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,6 +29,7 @@ from clew.core.agent.effects import Effect
 from clew.core.agent.events import Event
 from clew.core.agent.permissions import Permit
 from clew.core.agent.record import RunRecord
+from clew.entrypoints.cli.main import main
 from clew.services.agent_room import limits_of
 from clew.services.dump import Dump, about_of
 from clew.services.run import Session
@@ -117,15 +122,41 @@ class World:
     environment: dict[str, str | None] = field(default_factory=dict[str, str | None])
 
     def command(self, *arguments: str, **more: Any) -> Done:
-        """Any command of Clew, in the repository."""
+        """Any command of Clew, in the repository, in a process of its own."""
         env = {**self.model, **self.environment, **more.pop("env", {})}
         return clew(*arguments, cwd=more.pop("cwd", self.repository), env=env, **more)
+
+    def inside(
+        self, *arguments: str, cwd: Path | None = None, env: Mapping[str, str] | None = None, stdin: str = ""
+    ) -> Done:
+        """The same command, from its first line on, within this process: an agent takes a second to load."""
+        out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
+        streams = sys.stdin, sys.stdout, sys.stderr
+        variables = {**self.model, **self.environment, **(env or {})}
+        before = dict(os.environ)
+        handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+        sys.stdin, sys.stdout, sys.stderr = io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8"), out, err
+        try:
+            os.environ.update({name: value for name, value in variables.items() if value is not None})
+            with contextlib.chdir(cwd or self.repository):
+                main(arguments)
+            status: object = 0
+        except SystemExit as stop:
+            status = stop.code
+        finally:
+            sys.stdin, sys.stdout, sys.stderr = streams
+            os.environ.clear()
+            os.environ.update(before)
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+        texts = [stream.buffer.getvalue().decode() for stream in (out, err)]  # type: ignore[attr-defined]
+        return Done(status if isinstance(status, int) else 1, *texts)
 
     def run(self, message: str, *options: str, play: Sequence[Turn] | Decide, **more: Any) -> Done:
         """One run of the agent. `play` are the turns of the model, or what says them."""
         before = len(self.server.posts())
         self._play(play)
-        done = self.command("run", message, *options, **more)
+        done = self.inside("run", message, *options, **more)
         self.check(before)
         return done
 
@@ -181,7 +212,7 @@ class World:
 
     def sessions(self) -> list[Path]:
         """The transcripts, oldest first."""
-        return sorted((self.home / "clew" / "sessions").glob("*.jsonl"))
+        return sorted((self.home / "clew" / "sessions").glob("*.jsonl"), key=lambda path: path.stat().st_mtime_ns)
 
     def lines(self, session: int = -1) -> list[dict[str, Any]]:
         """What the transcript of a session holds."""

@@ -25,7 +25,7 @@ from clew.errors import NotFound, StoreBusy, StoreError, StoreTooNew
 from clew.stores.durable import locked, make_folder, translated
 
 FORMAT: Final = 1
-_ID: Final = re.compile(r"\d{8}-\d{6}-[0-9a-f]{4}")
+_ID: Final = re.compile(r"\d{8}-\d{6}-[0-9a-f]{4,8}")
 _LONGEST_TITLE: Final = 120
 
 
@@ -250,7 +250,7 @@ class Transcripts:
     def new(self, now: datetime) -> Transcript:
         """A transcript of a new session, not yet begun: enter it, and append an `Opened` first."""
         make_folder(self.folder)
-        return self.at(f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}")
+        return self.at(f"{now:%Y%m%d-%H%M%S}-{now.microsecond // 1000:03x}{secrets.token_hex(2)[:3]}")
 
     def at(self, id_: str) -> Transcript:
         """The transcript of a session."""
@@ -267,12 +267,15 @@ class Transcripts:
         raise NotFound(f"{len(found)} sessions begin with {id_}", hint=f"{found[-1]} is the newest of them")
 
     def ids(self) -> list[str]:
-        """All ids, oldest first."""
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-            return sorted(
-                one.stem for one in self.folder.iterdir() if one.suffix == ".jsonl" and _ID.fullmatch(one.stem)
-            )
-        return []
+        """All ids, those last that were written to last."""
+        found: list[tuple[int, str]] = []
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(self.folder) as entries:
+            for one in entries:
+                stem, dot, suffix = one.name.partition(".")
+                if dot and suffix == "jsonl" and _ID.fullmatch(stem):
+                    with contextlib.suppress(FileNotFoundError):
+                        found.append((one.stat().st_mtime_ns, stem))
+        return [name for _, name in sorted(found)]
 
     def read(self, id_: str) -> Read:
         """What a session holds. Raises NotFound, StoreError."""

@@ -66,6 +66,8 @@ class Interrupt:
     """Ends a run from any thread, once."""
 
     event: threading.Event = field(default_factory=threading.Event)
+    cause: BaseException | None = None
+    """What ended the run from outside, where that was another signal than that of Ctrl-C."""
     _token: CancellationToken = field(default_factory=CancellationToken)
 
     def set(self) -> None:
@@ -106,22 +108,31 @@ class Engine:
         drive = _Drive(self._endpoint, messages, offers, desk, interrupt, limit, steps, first, self._sent)
         outcome: list[Finish] = []
         failure: list[BaseException] = []
+        # Not by joining: a join that a signal interrupts may take the thread for dead ever after.
+        done = threading.Event()
 
         def work() -> None:
             try:
                 outcome.append(asyncio.run(drive.run()))
             except BaseException as error:  # noqa: BLE001 -- handed to the caller's thread
                 failure.append(error)
+            finally:
+                done.set()
 
         thread = threading.Thread(target=work, name="clew-run", daemon=True)
         thread.start()
-        while thread.is_alive():
+        stopped: KeyboardInterrupt | None = None
+        while True:
             try:
-                thread.join(0.2)
-            except KeyboardInterrupt:
+                if done.wait(0.2):
+                    break
+            except KeyboardInterrupt as error:
+                stopped = stopped or error
                 interrupt.set()
         if failure:
             raise failure[0]
+        if stopped is not None and type(stopped) is not KeyboardInterrupt:
+            interrupt.cause = stopped
         return outcome[0]
 
 

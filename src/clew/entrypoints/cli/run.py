@@ -26,6 +26,7 @@ from clew.core.agent.events import (
 from clew.core.agent.permissions import Permit
 from clew.core.text.printable import printable
 from clew.entrypoints.cli.page import Page
+from clew.entrypoints.cli.stopping import stop_status
 from clew.entrypoints.cli.style import apply_color, aside, json_line, line, pale
 from clew.entrypoints.cli.texts import say
 from clew.errors import UsageError
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from clew.services.run import Session
 
 EXIT = {"finished": 0, "aborted": 130, "failed": 1, "limit": 1, "crashed": 1}
-"""Exit status by outcome."""
+"""Exit status by outcome; of an aborted run, that of the signal."""
 
 
 @click.command(
@@ -76,7 +77,8 @@ def run(
     with working(app, goes_on=goes_on, session=session, fork=fork, yes=yes, rules=allow) as held:
         person = Headless(app, as_json=as_json, quiet=quiet)
         outcome = work(app, held, words, person, dump=dump, steps=steps)
-    raise click.exceptions.Exit(EXIT[outcome])
+        cause = held.interrupt.cause
+    raise click.exceptions.Exit(stop_status(cause) if outcome == "aborted" else EXIT[outcome])
 
 
 @contextlib.contextmanager
