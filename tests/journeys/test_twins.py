@@ -13,7 +13,7 @@ from tests.command import ARGV, clew, environ, git
 from clew.adapters.home import Home
 from clew.adapters.workspace import add_alias
 
-pytestmark = [pytest.mark.requirement("R-08"), pytest.mark.usefixtures("home")]
+pytestmark = [pytest.mark.requirement("W-01"), pytest.mark.usefixtures("home")]
 
 
 @pytest.fixture
