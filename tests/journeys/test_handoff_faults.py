@@ -59,13 +59,21 @@ def prepared(root: Path) -> None:
     (root / FIRST).write_text(OLD_LEDGER)
 
 
-def carried_out(root: Path, operation: str) -> int:
-    """How an operation ended that was not killed: 0 well, 3 or 4 with an error that has a hint, or has none."""
+def refusal(act: Callable[[], object]) -> ClewError | None:
+    """The error that something ends with; None where it ends well."""
     try:
-        OPERATIONS[operation](opened(root))
+        act()
     except ClewError as error:
-        return 3 if error.hint and str(error) else 4
-    return 0
+        return error
+    return None
+
+
+def outcome(root: Path, operation: str) -> int:
+    """How an operation ended that was not killed: 0 well, 3 or 4 with an error that has a hint, or has none."""
+    error = refusal(lambda: OPERATIONS[operation](opened(root)))
+    if error is None:
+        return 0
+    return 3 if str(error) and error.hint else 4
 
 
 def by_hand(root: Path, code: int) -> None:
@@ -204,9 +212,9 @@ def test_eight_processes_write_plan_and_ledger_and_every_version_is_there(tmp_pa
 
 
 if __name__ == "__main__":
-    match sys.argv[1:]:
-        case ["victim", folder, operation, code]:
-            edit = partial(by_hand, code=int(code))
-            victim(Path(folder), int(code), prepared, partial(carried_out, operation=operation), edit)
-        case ["crowd", folder, name, each]:
-            crowd(Path(folder), name, int(each))
+    what, place, name, number = sys.argv[1:]
+    if what == "crowd":
+        crowd(Path(place), name, int(number))
+    else:
+        act = partial(outcome, operation=name)
+        victim(Path(place), int(number), prepared, act, partial(by_hand, code=int(number)))

@@ -307,8 +307,10 @@ def _version(versions: Sequence[PlanVersion], name: str) -> PlanVersion:
     exact = [one for one in versions if one.name == wanted]
     close = exact or [one for one in versions if one.name.startswith((wanted, f"PLAN-{wanted}"))]
     if len(close) != 1 and not exact:
-        told = "more than one version" if close else "no version"
-        raise NotFound(f"`{printable(name, 60)}` is {told} of the plan", hint="`clew plan log` numbers them")
+        shown, hint = printable(name, 60), "`clew plan log` numbers them"
+        if close:
+            raise NotFound(f"`{shown}` is more than one version of the plan", hint=hint)
+        raise NotFound(f"`{shown}` is no version of the plan", hint=hint)
     return close[0]
 
 
