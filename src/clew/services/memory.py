@@ -374,6 +374,7 @@ class Memory:
         # What brings the old note to mind must bring the new one.
         when, tags = wish.when or there.when, wish.tags or there.tags
         wish = replace(wish, when=when, tags=tags, type=there.type if wish.type == "note" else wish.type)
+        self.documents.demand_writable(there.path)
         # Should the process die before the old one says so too, `check` finds the open side.
         created = self._create(wish, (there.id,))
         _, receipt = self.documents.supersede(there.path, created.receipt.path, today=self._today())

@@ -8,6 +8,7 @@ was searched for once more, in all bytes below Clew's folders and in every objec
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import re
 import shutil
@@ -40,6 +41,10 @@ _PASSES: Final = 3
 """How often what was found is cleaned: somebody may write meanwhile, and a damaged file is moved aside."""
 _PROGRAMS: Final = (".claude", ".codex", ".gemini", ".local/share/opencode")
 _SHELLS: Final = (".bash_history", ".zsh_history", ".local/share/fish/fish_history", ".python_history")
+_EDITORS: Final = (
+    ".vim/swap", ".vim/undo", ".vim/backup", ".local/state/nvim", ".local/share/nvim/swap", ".emacs.d/backups",
+    ".emacs.d/auto-save-list", ".config/Code/User/History", ".config/Cursor/User/History",
+)  # fmt: skip
 _ALWAYS: Final = ("clones", "backups", "disk", "projects", "models", "servers")
 
 Lock = Callable[[Path], contextlib.AbstractContextManager[None]]
@@ -102,6 +107,8 @@ class Purge:
             done: dict[str, Found] = {}
             for _ in range(_PASSES):
                 fresh = [one for one in after.found if not _is_given_up(one, done)]
+                if repository is not None and any(self._is_inside(one) for one in fresh):
+                    rename_refs(repository, traces, mark)
                 done |= self._clean_files([one for one in fresh if not self._is_inside(one)], traces, mark)
                 if repository is not None and any(one.kind == "git" for one in fresh):
                     rewritten = rewrite_history(repository, self.rules(traces, mark))
@@ -144,6 +151,10 @@ class Purge:
             with contextlib.suppress(OSError):
                 delete(Path(one.path))
             return replace(one, action="deleted")
+        if self._is_inside(one) and not os.path.lexists(one.path):
+            return replace(one, action="replaced")
+        if one.kind == "git" and os.path.basename(one.path) == "packed-refs":
+            return replace(one, reason="the name of a branch or tag; rename it with git")
         if one.kind == "name" and self._is_inside(one):
             return replace(one, reason="git gave it this name, such as that of a branch; rename it with git")
         if one.kind == "name":
@@ -247,6 +258,7 @@ class Purge:
                 found.append(("remote-stale" if stale else "remote", re.sub(r"(://[^/@:]*):[^/@]*@", r"\1@", url)))
         if home := self.environ.get("HOME"):
             found += [("program", path) for name in _PROGRAMS if os.path.isdir(path := os.path.join(home, name))]
+            found += [("editor", path) for name in _EDITORS if os.path.isdir(path := os.path.join(home, name))]
             named = self.environ.get("HISTFILE")
             shells = [os.path.join(home, name) for name in _SHELLS] + ([named] if named else [])
             found += [("shell", path) for path in dict.fromkeys(shells) if os.path.isfile(path)]
@@ -269,6 +281,32 @@ def rewrite_history(repository: MemoryRepository, rules: Rules) -> Rewritten:
     done = rewrite.rewrite(rules)
     rewrite.prune()
     return done
+
+
+def rename_refs(repository: MemoryRepository, traces: Traces, mark: str) -> None:
+    """Give branches, tags and other refs whose name holds a secret another one. The caller holds the lock.
+
+    Raises StoreError.
+    """
+    rows = repository.run("for-each-ref", "--format=%(refname)%00%(objectname)").split(b"\n")
+    known = dict(os.fsdecode(row).split("\0", 1) for row in rows if row)
+    taken = set(known)
+    for ref, ident in known.items():
+        if not traces.in_name(ref):
+            continue
+        kind, parts = ref.split("/", 2)[:2], ref.split("/")[2:]
+        clean = [_other_name(part, mark) if traces.in_name(part) else part for part in parts]
+        base = "/".join([*kind, *(clean if clean != parts else [_other_name(ref, mark)])])
+        new = next(
+            name for number in itertools.count(1) if (name := base if number == 1 else f"{base}-{number}") not in taken
+        )
+        taken.add(new)
+        if kind[1] == "heads":
+            # With its log, its settings and HEAD.
+            repository.run("branch", "-m", ref.removeprefix("refs/heads/"), new.removeprefix("refs/heads/"))
+        else:
+            repository.run("update-ref", new, ident)
+            repository.run("update-ref", "-d", ref)
 
 
 def layout_of(home: Home, memory: Path) -> Layout:

@@ -31,10 +31,12 @@ from clew.core.memory.audit import (
     read_line,
     stamp,
 )
+from clew.errors import StoreBusy
 
 MOST_BYTES: Final = 8 << 20
 """Of a file; the next line begins another one."""
 _LOCK_SECONDS: Final = 0.5
+_REWRITE_SECONDS: Final = 10.0
 _BLOCK: Final = 1 << 16
 _NAME: Final = re.compile(r"(\d{4}-\d\d)(?:\.(\d{1,6}))?\.jsonl")
 
@@ -120,14 +122,18 @@ class Audit:
             os.close(descriptor)
 
 
-def rewrite(path: Path, change: Callable[[bytes], bytes]) -> bool:
+def rewrite(path: Path, change: Callable[[bytes], bytes], *, seconds: float = _REWRITE_SECONDS) -> bool:
     """Let `change` make the bytes of a file of the trail anew, in one step; whether it changed anything.
 
-    Who adds a line meanwhile waits, and goes on in the new file. What was there is overwritten. Raises OSError.
+    Who adds a line meanwhile waits, and goes on in the new file. What was there is overwritten. Raises StoreBusy where
+    another process holds the file for `seconds`, OSError.
     """
     descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        if not _lock(descriptor, seconds):
+            raise StoreBusy(
+                f"another process holds `{path.name}` of the audit trail", hint="end that process, then try again"
+            )
         old = b"".join(iter(lambda: os.read(descriptor, 1 << 20), b""))
         new = change(old)
         if new == old:
@@ -216,19 +222,20 @@ def _files(folder: Path) -> list[tuple[str, int, Path]]:
     return sorted((match[1], int(match[2] or 1), folder / match[0]) for match in matches)
 
 
-def _lock(descriptor: int) -> None:
-    """Wait for the lock a moment. Without it a line is still one write, only the look at the end may be outdated."""
-    end = time.monotonic() + _LOCK_SECONDS
+def _lock(descriptor: int, seconds: float = _LOCK_SECONDS) -> bool:
+    """Wait for the lock so long; whether it came, or there is none here. A line without it is still one write, only the
+    look at the end may be outdated."""
+    end = time.monotonic() + seconds
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
+            return True
         except BlockingIOError:
             if time.monotonic() > end:
-                return
+                return False
             time.sleep(0.002)
         except OSError:
-            return
+            return True
 
 
 def _is_at(descriptor: int, path: Path) -> bool:

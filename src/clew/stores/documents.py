@@ -418,6 +418,13 @@ class Documents:
             return replace(receipt, line=_lines(current) + 1 if added else 1, redacted=redacted)
         raise AssertionError
 
+    def demand_writable(self, path: str) -> None:
+        """Raise Refused where a document is protected against writing."""
+        real = self._real(path)
+        if os.path.exists(real) and not os.access(real, os.W_OK):
+            hint = "allow writing to it, or make another document"
+            raise Refused(f"`{printable(path)}` is write-protected", hint=hint)
+
     def _put(self, path: str, text: str, *, seen: bytes | None, given: str) -> Receipt:
         """Write a text over `seen`, or, where that is None, to a free name (FileExistsError where it is taken)."""
         real, shown = self._real(path), printable(path)
@@ -425,8 +432,7 @@ class Documents:
         mode = 0o600
         if seen is not None:
             mode = stat.S_IMODE(os.stat(real).st_mode)
-            if not os.access(real, os.W_OK):
-                raise Refused(f"`{shown}` is write-protected", hint="allow writing to it, or make another document")
+            self.demand_writable(path)
 
         def changed(now: bytes) -> Conflict:
             return _conflict(path, _digest(seen or b""), _digest(now))

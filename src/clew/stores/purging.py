@@ -47,7 +47,8 @@ class Found:
 
     path: str
     kind: str
-    """`document`, `history`, `audit`, `hints`, `index`, `cache`, `lock`, `temporary`, `swap`, `file`, `name`, `git`."""
+    """`document`, `history`, `audit`, `hints`, `index`, `cache`, `lock`, `temporary`, `swap`, `file`, `link`, `name`,
+    `git`."""
     count: int = 0
     """Traces; of a database, rows and places in its bytes together."""
     lines: tuple[int, ...] = ()
@@ -117,7 +118,23 @@ def search(layout: Layout, traces: Traces, *, told: Callable[[Path], None] = lam
             continue
         if count:
             yield Found(str(path), kind, count, lines)
+    yield from _linked(layout, traces)
     yield from _named(layout, traces)
+
+
+def _linked(layout: Layout, traces: Traces) -> Iterator[Found]:
+    """Links of memory to files elsewhere that hold traces: Clew reads those, and rewrites nothing that is not its."""
+    for folder, folders, names in os.walk(layout.memory):
+        folders[:] = sorted(set(folders) - {".git"})
+        for path in (Path(folder) / name for name in sorted(names)):
+            if not path.is_symlink() or any(Path(os.path.realpath(path)).is_relative_to(root) for root in layout.roots):
+                continue
+            with contextlib.suppress(OSError):
+                if stat.S_ISREG(os.stat(path).st_mode):
+                    count, lines = _in_bytes(path, traces, folded=False)
+                    if count:
+                        reason = f"a link to `{os.path.realpath(path)}`, which is not Clew's; take it out there"
+                        yield Found(str(path), "link", count, lines, reason=reason)
 
 
 def _named(layout: Layout, traces: Traces) -> Iterator[Found]:
@@ -136,6 +153,31 @@ def is_database(path: Path) -> bool:
     """Whether a file is one of SQLite, by its first bytes."""
     with open(path, "rb") as file:
         return file.read(16) == _MAGIC
+
+
+def _is_open(swap: Path) -> bool:
+    """Whether an editor may still have the file open that it keeps a swap file or a copy for.
+
+    Vim writes its process into the head of a swap file (four bytes from 24 on, the lowest first), Emacs into the target
+    of a link beside the copy (`user@host.number:boot`). Of one that says neither, it is not known.
+    """
+    if swap.name.startswith("#"):
+        beside = swap.with_name(f".#{swap.name[1:-1]}")
+        owner = re.search(r"\.(\d{1,10})(?::\d+)?\Z", os.readlink(beside)) if beside.is_symlink() else None
+        return beside.is_symlink() and (owner is None or _runs(int(owner[1])))
+    with open(swap, "rb") as file:
+        head = file.read(28)
+    return not head.startswith(b"b0VIM") or _runs(int.from_bytes(head[24:28], "little"))
+
+
+def _runs(number: int) -> bool:
+    try:
+        os.kill(number, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return number > 0
 
 
 def _is_side(path: Path) -> bool:
@@ -323,7 +365,9 @@ def _cleaned(
         _empty(path)
         return "overwritten"
     if kind == "swap":
-        raise StoreError("an editor keeps it for a file that is open", hint="close that file, then purge again")
+        if _is_open(path):
+            raise StoreError("an editor keeps it for a file that is open", hint="close that file, then purge again")
+        return _overwrite(path, traces)
     if kind == "temporary":
         with lock(path):
             delete(path)
@@ -349,17 +393,36 @@ def replace_file(path: Path, change: Callable[[bytes], bytes]) -> None:
 
     Raises Conflict where somebody wrote to it meanwhile, StoreError, OSError.
     """
-    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    descriptor, mode = _opened(path)
     try:
         content = b"".join(iter(lambda: os.read(descriptor, _PIECE), b""))
         new = change(content)
         if new == content:
+            os.fchmod(descriptor, mode)
             return
-        mode = os.fstat(descriptor).st_mode & 0o777
         put(path, new, mode=mode, seen=content, changed=lambda _: _changed(path), shown=path.name)
         blot(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _opened(path: Path) -> tuple[int, int]:
+    """A file to be read and overwritten, and its rights; protection against writing is lifted. Raises OSError."""
+    flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
+    try:
+        descriptor = os.open(path, flags)
+        return descriptor, os.fstat(descriptor).st_mode & 0o777
+    except PermissionError:
+        status = os.lstat(path)
+        mode = status.st_mode & 0o777
+        if not stat.S_ISREG(status.st_mode) or mode & 0o200:
+            raise
+        os.chmod(path, mode | 0o600)
+        try:
+            return os.open(path, flags), mode
+        except OSError:
+            os.chmod(path, mode)
+            raise
 
 
 def _changed(path: Path) -> Conflict:
