@@ -183,23 +183,23 @@ def crowd(root: Path, name: str, each: int) -> None:
     assert ledger.holds
 
 
+def at_once(calls: list[list[str]]) -> list[str]:
+    """What processes print that are started one right after the other; all must end well."""
+    pipe = subprocess.PIPE
+    started = [
+        subprocess.Popen([*program(__name__), *call], cwd=ROOT, text=True, stdout=pipe, stderr=pipe) for call in calls
+    ]
+    ended = [(*one.communicate(timeout=280), one.returncode) for one in started]
+    assert not [err for _, err, status in ended if status]
+    return [line for out, _, _ in ended for line in out.splitlines()]
+
+
 @pytest.mark.requirement("Q-41", "W-03")
 @pytest.mark.parametrize("each", [12, pytest.param(126, marks=pytest.mark.slow)])
 def test_eight_processes_write_plan_and_ledger_and_every_version_is_there(tmp_path: Path, each: int) -> None:
     root = tmp_path / "memory"
     prepared(root)
-    command = [*program(__name__), "crowd", str(root)]
-    running = [
-        subprocess.Popen(
-            [*command, str(name), str(each)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT
-        )
-        for name in range(8)
-    ]
-    told: list[str] = []
-    for process in running:
-        out, err = process.communicate(timeout=280)
-        assert process.returncode == 0, err
-        told += out.splitlines()
+    told = at_once([["crowd", str(root), str(name), str(each)] for name in range(8)])
     assert len(told) == 8 * each
     written = [line.removeprefix("plan ") for line in told if line.startswith("plan ")]
     kept = [digest_of(text) for text in (*versions(root), files(root)[PLAN])]
