@@ -107,6 +107,13 @@ class Prepared:
     snapshot: Snapshot
     blocks: tuple[str, ...]
     """The user's part of it."""
+    tools: int
+    """Tokens of the tools, which go along beside the layers."""
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of the whole request, as counted here."""
+        return self.snapshot.report.used + self.tools
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -187,7 +194,7 @@ class Session:
         budget = Budget(max(limits.window - tools - _MARGIN, limits.answer + 1), limits.answer, self.around.tokenizer)
         snapshot = assemble(message, fragments, "rich", budget, frame, reason="a run", found=True)
         blocks = tuple(block for layer in snapshot.layers[len(frame.stable) :] for block in layer.blocks)
-        return Prepared(snapshot, blocks)
+        return Prepared(snapshot, blocks, tools)
 
     def offered(self) -> list[Mapping[str, Any]]:
         """The tools as the model is told of them."""

@@ -98,7 +98,7 @@ class Run:
         offers = [Offer(one.name, one.description, one.schema, one.alone) for one in self.around.tools]
         while True:
             if keeper is not None:
-                keeper.estimate = prepared.snapshot.report.used
+                keeper.estimate = prepared.tokens
             before = self.steps
             finish = self.engine.run(
                 prepared.messages, offers, self, session.interrupt,
