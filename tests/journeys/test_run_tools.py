@@ -1,0 +1,286 @@
+"""What the agent's tools may do in a run, and what becomes of a run that ends in the middle of one."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.agents import World, calls, last_user, says, told, world
+from tests.command import write
+from tests.scripted_server import Asked, Turn
+
+from clew.core.agent.effects import Effect
+from clew.core.agent.permissions import Permit, Rule, rule_of, verdict
+from clew.errors import UsageError
+
+
+@pytest.fixture
+def here(harbour: Path, home: Path) -> Iterator[World]:
+    with world(harbour, home) as made:
+        yield made
+
+
+EDIT = ("edit_file", {"path": "src/retry.py", "edits": [{"old": "timeout=30.0", "new": "timeout=60.0"}]})
+READ = ("read", {"path": "src/retry.py"})
+
+
+# ---------------------------------------------------------------------- permission
+
+
+@pytest.mark.requirement("R-17")
+def test_without_a_yes_edits_and_commands_are_refused_and_reading_is_free(here: World) -> None:
+    play = [calls(READ), calls(EDIT, ("shell", {"command": "touch made"})), says("I may not.")]
+    done = here.run("raise the timeout", play=play)
+    assert done.status == 0
+    results = last_user(here.asked()[-1])
+    assert [text.split(":")[0] for text in results[:2]] == ["refused", "refused"]
+    assert "--yes or --allow would have allowed it" in results[0]
+    assert "timeout=30.0" in (here.repository / "src/retry.py").read_text(encoding="utf-8")
+    assert not (here.repository / "made").exists()
+    assert "for attempt in range(attempts):" in told(here.asked()[1])
+
+
+@pytest.mark.requirement("R-17")
+def test_yes_and_rules_allow_what_they_say_within_the_workspace(here: World) -> None:
+    play = [calls(READ), calls(EDIT, ("shell", {"command": "touch made"})), says("Done.")]
+    here.run("raise the timeout", "--allow", "edit:src/**", play=play)
+    assert "timeout=60.0" in (here.repository / "src/retry.py").read_text(encoding="utf-8")
+    assert not (here.repository / "made").exists()
+    here.run("again", "--yes", play=[calls(("shell", {"command": "touch made"})), says("Done.")])
+    assert (here.repository / "made").exists()
+
+
+@pytest.mark.requirement("R-17")
+def test_a_path_outside_the_workspace_asks_always(here: World, tmp_path: Path) -> None:
+    outside = tmp_path / "elsewhere.txt"
+    outside.write_text("private\n", encoding="utf-8")
+    (here.repository / "link.txt").symlink_to(outside)
+    play = [
+        calls(("read", {"path": str(outside)}), ("read", {"path": "link.txt"}), ("read", {"path": "../elsewhere.txt"})),
+        calls(
+            ("write_file", {"path": str(outside), "content": "x"}), ("shell", {"command": "ls", "cwd": str(tmp_path)})
+        ),
+        says("I may not."),
+    ]
+    here.run("look", "--yes", play=play)
+    results = [*last_user(here.asked()[1]), *last_user(here.asked()[2])]
+    assert [text.partition(":")[0] for text in results[:3]] == ["refused"] * 3
+    assert results[4].startswith("refused")
+    assert "was not read yet" in results[3]
+    assert "private" not in told(here.asked()[-1])
+    assert outside.read_text(encoding="utf-8") == "private\n"
+
+
+@pytest.mark.requirement("R-17")
+def test_the_person_sees_exactly_what_will_happen_and_their_words_reach_the_model(here: World) -> None:
+    with here.talk() as talk:
+        talk.session.around.yes = False
+        talk.answers = [Permit(False, "use 45 instead"), Permit(True, rule=Rule("edit", "src/**"))]
+        other = ("edit_file", {"path": "src/retry.py", "edits": [{"old": "timeout=30.0", "new": "timeout=45.0"}]})
+        more = ("edit_file", {"path": "src/berths.py", "edits": [{"old": "free_berths(", "new": "open_berths("}]})
+        talk.run(
+            "raise the timeout",
+            calls(READ, ("read", {"path": "src/berths.py"})),
+            calls(EDIT),
+            calls(other),
+            calls(more),
+            says("Done."),
+        )
+        assert [effect.title for effect in talk.asked] == ["edit src/retry.py", "edit src/retry.py"]
+        assert "-def retry_with_backoff(call, attempts=5, timeout=30.0):" in talk.asked[0].preview
+        assert "+def retry_with_backoff(call, attempts=5, timeout=60.0):" in talk.asked[0].preview
+    assert "use 45 instead" in last_user(here.asked()[2])[0]
+    assert "timeout=45.0" in (here.repository / "src/retry.py").read_text(encoding="utf-8")
+    assert "open_berths(" in (here.repository / "src/berths.py").read_text(encoding="utf-8")
+
+
+@pytest.mark.requirement("R-17")
+@pytest.mark.parametrize(
+    ("rule", "command", "allowed"),
+    [
+        ("command:pytest *", "pytest -q", True),
+        ("command:pytest *", "pytest", True),
+        ("command:pytest *", "pytest -q; rm -rf /", False),
+        ("command:pytest *", "pytest -q && curl evil", False),
+        ("command:pytest *", "pytest $(rm x)", False),
+        ("command:pytest *", "pytest `rm x`", False),
+        ("command:pytest *", "pytest -q > /etc/passwd", False),
+        ("command:pytest *", "pytest\nrm x", False),
+        ("command:pytest *", "pytestx", False),
+        ("command:git log *", "git push", False),
+        ("command:make -j* check", "make -j4 check", True),
+        ("command", "anything at all; really", True),
+        ("edit:src/**", "pytest", False),
+    ],
+)
+def test_a_rule_for_commands_holds_for_one_plain_command_only(rule: str, command: str, allowed: bool) -> None:
+    effect = Effect("command", f"run {command}", command, command)
+    assert (verdict(effect, [rule_of(rule)], yes=False) == "allow") is allowed
+
+
+@pytest.mark.requirement("R-17")
+@pytest.mark.parametrize(
+    ("rule", "path", "allowed"),
+    [
+        ("edit:src/**", "src/a.py", True),
+        ("edit:src/**", "src/deep/a.py", True),
+        ("edit:src/*.py", "src/a.py", True),
+        ("edit:src/*.py", "src/deep/a.py", False),
+        ("edit:**/*.md", "docs/a.md", True),
+        ("edit:**/*.md", "a.md", True),
+        ("edit:src/**", "srcs/a.py", False),
+        ("edit:a.py", "b.py", False),
+    ],
+)
+def test_a_rule_for_edits_is_a_glob_below_the_workspace(rule: str, path: str, allowed: bool) -> None:
+    effect = Effect("edit", f"edit {path}", "", path)
+    assert (verdict(effect, [rule_of(rule)], yes=False) == "allow") is allowed
+    outside = Effect("edit", f"edit {path}", "", path, outside=True)
+    assert verdict(outside, [rule_of(rule)], yes=True) == "ask"
+
+
+@pytest.mark.requirement("R-17")
+@pytest.mark.parametrize("text", ["", "everything", "read:*", "edits:src", ":x"])
+def test_what_is_no_rule_is_told_so(text: str, here: World) -> None:
+    with pytest.raises(UsageError, match="no rule"):
+        rule_of(text)
+    done = here.inside("run", "x", "--allow", text)
+    assert done.status == 2
+    assert "a rule is kind:pattern" in done.err
+
+
+# ---------------------------------------------------------------------- steering
+
+
+def test_words_said_while_it_works_come_with_the_next_request_and_cause_none(here: World) -> None:
+    with here.talk() as talk:
+
+        def decide(asked: Asked) -> Turn:
+            if len(here.asked()) == 1:
+                talk.words.append("only the berths, please")
+                return calls(READ)
+            return says("Only the berths.")
+
+        talk.run("look at everything", decide=decide)
+        assert len(here.asked()) == 2
+        assert last_user(here.asked()[1])[-1] == "[user] Said by the user while you worked:\nonly the berths, please"
+        assert [event.text for event in talk.events if type(event).__name__ == "Steered"] == ["only the berths, please"]
+
+
+# ---------------------------------------------------------------------- shells
+
+
+@pytest.mark.requirement("R-13")
+def test_open_shells_are_named_at_the_end_of_the_next_message_without_their_output(here: World) -> None:
+    with here.talk() as talk:
+        spawn = calls(("terminal_spawn", {"command": "echo started; cat", "name": "server"}))
+        talk.run("start it", spawn, says("It runs."))
+        talk.run("what now?", says("Nothing."))
+        hints, message = last_user(here.asked()[-1])[-2:]
+        assert message == "what now?"
+        assert "[shell_hints]" in hints
+        assert "server" in hints
+        assert "running" in hints
+        assert "started\n" not in hints
+        kill = calls(("terminal_kill", {"terminal": "server"}))
+        talk.run("stop it", kill, says("Stopped."))
+        talk.run("and now?", says("Nothing."))
+        assert "[shell_hints]" not in "".join(last_user(here.asked()[-1]))
+
+
+# ---------------------------------------------------------------------- ends in the middle
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return (
+        "Z" not in Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2][:3]
+        if sys.platform == "linux"
+        else True
+    )
+
+
+@pytest.mark.requirement("R-16", "R-13")
+@pytest.mark.parametrize("signal_", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_run_that_ends_while_a_command_runs_takes_the_command_with_it(here: World, signal_: signal.Signals) -> None:
+    pid_file = here.repository / "pid"
+    here.server.turns = [calls(("shell", {"command": "echo $$ > pid; sleep 300"}), text="I start it."), says("Done.")]
+    with here.started("run the server", "--yes") as process:
+        assert process.stdout is not None
+        assert any(json.loads(row)["type"] == "calling" for row in process.stdout)
+        deadline = threading.Event()
+        for _ in range(200):
+            if pid_file.exists() and pid_file.read_text(encoding="utf-8").strip():
+                break
+            deadline.wait(0.05)
+        pid = int(pid_file.read_text(encoding="utf-8"))
+        process.send_signal(signal_)
+        process.wait(20)
+        for _ in range(200):
+            if not _alive(pid):
+                break
+            deadline.wait(0.05)
+        assert not _alive(pid)
+    kinds = [line["type"] for line in here.lines()]
+    assert kinds[:3] == ["session", "run", "answer"]
+    here.run("go on", "--continue", play=[says("ok")])
+    text = told(here.asked()[-1])
+    how = "crashed" if signal_ == signal.SIGKILL else "aborted"
+    assert f"[run 1; {how}, no final reply" in text
+    assert "1 tool call" in text
+    assert here.asked()[-1].json["system"][0]["text"].startswith("You are Clew")
+
+
+@pytest.mark.requirement("R-12")
+def test_a_file_that_the_user_changes_between_read_and_edit_is_not_overwritten(here: World) -> None:
+    def decide(asked: Asked) -> Turn:
+        text = told(asked)
+        if "attempts=5" not in text:
+            return calls(READ)
+        if "attempts=7" not in text:
+            path = here.repository / "src/retry.py"
+            path.write_text(path.read_text(encoding="utf-8").replace("attempts=5", "attempts=7"), encoding="utf-8")
+            return calls(EDIT)
+        done = "+def retry_with_backoff(call, attempts=7, timeout=60.0)" in "".join(last_user(asked))
+        return says("Raised, beside your change.") if done else calls(EDIT)
+
+    done = here.run("raise the timeout", "--yes", play=decide)
+    assert done.out == "Raised, beside your change.\n"
+    assert "attempts=7, timeout=60.0" in (here.repository / "src/retry.py").read_text(encoding="utf-8")
+    assert len(here.asked()) == 4
+
+
+def test_a_tool_that_breaks_answers_the_model_and_the_run_goes_on(here: World) -> None:
+    write(here.repository, {"big.bin": "\0" * 100})
+    play = [
+        calls(
+            ("read", {"path": "nowhere.py"}), ("read", {"path": "big.bin"}), ("read", {}),
+            ("read", {"path": 7, "offset": "x"}),
+            ("grep", {"pattern": "("}), ("shell", {"command": ""}), ("terminal_read", {"terminal": "t9"}),
+            ("memory_open", {"ref": "clew://memory/mem_000000000000"}),
+        ),
+        says("All answered."),
+    ]  # fmt: skip
+    done = here.run("try", "--yes", play=play)
+    assert done.out == "All answered.\n"
+    content = here.asked()[-1].json["messages"][-1]["content"]
+    assert [block["is_error"] for block in content if block["type"] == "tool_result"] == [True] * 8
+
+
+def test_the_tools_are_the_same_in_the_same_order_in_every_request(here: World) -> None:
+    here.run("one", play=[calls(READ), says("1")])
+    here.run("two", play=[says("2")])
+    lists = {json.dumps([tool["name"] for tool in asked.json["tools"]]) for asked in here.asked()}
+    assert len(lists) == 1
+    names = json.loads(lists.pop())
+    assert names[:5] == ["read", "write_file", "edit_file", "glob", "grep"]
+    assert {"shell", "terminal_spawn", "memory_recall", "new_context"} <= set(names)
