@@ -33,6 +33,7 @@ RECALL_TEXTS: dict[str, tuple[str, str]] = {
     "recall.unaudited": ("the audit trail could not be written", "无法写入审计记录"),
     "rebuild.embedding": ("embedding {} of {} texts", "正在嵌入 {} / {} 段文本"),
     "rebuild.done": ("{} documents indexed, {} texts embedded", "已索引 {} 个文档，嵌入 {} 段文本"),
+    "recall.sign.phrase": ("says its phrase", "说出了它的情形短语"),
     "recall.sign.words": ("shares words", "用词相同"),
     "recall.sign.situation words": ("shares words of its situation", "与其情形用词相同"),
     "recall.sign.situation": ("fits its situation", "符合其情形"),
