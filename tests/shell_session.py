@@ -7,6 +7,7 @@ import os
 import subprocess
 import threading
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,11 @@ from clew.services.tools.terminals import shell_hints, terminal_tools
 from clew.services.tools.tool import Reply, Signal, Tool
 
 SECRET = "hunter2-hunter2-hunter2"
+
+
+def fresh_seconds() -> str:
+    """A number of seconds to sleep that no other process has on its command line."""
+    return f"9{uuid.uuid4().int % 10**8:08d}"
 
 
 def without_secret(text: str) -> str:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import os
 import resource
+import shlex
 import signal
 import subprocess
 import sys
 import threading
 import time
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.shell_session import Session, alive, says, session, until
+from tests.shell_session import Session, alive, fresh_seconds, says, session, until
 
 from clew.adapters import shell_keeper
 from clew.adapters.programs import PosixPrograms
@@ -36,8 +36,8 @@ def here(tmp_path: Path) -> Iterator[Session]:
 
 @pytest.fixture
 def mark() -> str:
-    """A number of seconds to sleep that no other process has on its command line."""
-    return f"9{uuid.uuid4().int % 10**8:08d}"
+    """Tells the sleepers of one test from all others."""
+    return fresh_seconds()
 
 
 # ---------------------------------------------------------------------- ends
@@ -61,6 +61,13 @@ def test_killing_a_terminal_ends_all_that_it_started(how: str, here: Session, ma
     assert terminal.kill(0.5) >= 2
     assert alive(f"sleep {mark}") == []
     assert terminal.state == "killed"
+
+
+def test_what_left_everything_but_its_parent_is_found(here: Session, mark: str) -> None:
+    terminal = here.spawn(f"env -i setsid sleep {mark} & sleep {mark}; true")
+    assert until(lambda: len(alive(f"sleep {mark}")) == 2)
+    terminal.kill()
+    assert alive(f"sleep {mark}") == []
 
 
 KEEPER = f"{sys.executable} -I -S {shell_keeper.__file__} keep"
@@ -100,6 +107,16 @@ def test_nothing_is_left_of_a_session_that_was_killed(tmp_path: Path, mark: str)
         parent.communicate(timeout=10)
     assert until(lambda: not alive(f"sleep {mark}")), alive(f"sleep {mark}")
     assert until(lambda: not set(alive(KEEPER)) & set(keepers)), "the keeper itself stays"
+
+
+def test_a_session_inside_a_terminal_ends_with_it(here: Session, mark: str) -> None:
+    root = Path(__file__).resolve().parents[2]
+    lost = f"(setsid setsid sleep {mark} &); sleep {mark}"
+    command = [sys.executable, "-c", PARENT, str(here.root / "inner"), mark, lost]
+    terminal = here.spawn(f"cd {shlex.quote(str(root))} && PYTHONPATH={shlex.quote(str(root))} {shlex.join(command)}")
+    assert until(lambda: len(alive(f"sleep {mark}")) == 4)
+    terminal.kill(0.0)
+    assert until(lambda: not alive(f"sleep {mark}"))
 
 
 def test_a_session_that_ends_leaves_nothing(tmp_path: Path, mark: str) -> None:
@@ -336,11 +353,8 @@ def test_no_output_breaks_a_screen(data: bytes, columns: int, rows: int) -> None
     assert all("\x1b" not in row for row in screen.rows())
 
 
-def test_a_screen_goes_on_after_what_breaks_its_parser() -> None:
-    screen = Screen(20, 3)
-    screen.feed(b"\x1b[4J")
-    screen.feed(b"ok")
-    assert screen.rows() == ["ok"]
+def test_a_screen_goes_on_after_what_the_library_trips_over() -> None:
+    assert drawn(b"a\x1b[4Jb\r\n\x1b[?3Kc\r\n\x1b[38;2;1;2md\x1b[1;1;1;1rf") == ["ab", "c", "df"]
 
 
 def test_piled_marks_take_no_time() -> None:

@@ -6,14 +6,13 @@ import os
 import re
 import threading
 import time
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from tests.shell_session import SECRET, Session, alive, session, until
+from tests.shell_session import SECRET, Session, alive, fresh_seconds, session, until
 
 from clew.core.agent.effects import Effect
 from clew.services.tools.command import MOST_BYTES, MOST_LINES, command_environ
@@ -25,15 +24,15 @@ pytestmark = pytest.mark.requirement("R-11")
 
 @pytest.fixture
 def here(tmp_path: Path) -> Iterator[Session]:
-    """A session in a folder of its own."""
+    """A session whose files lie in `.scratch`."""
     with session(tmp_path / "work") as made:
         yield made
 
 
 @pytest.fixture
 def mark() -> str:
-    """A number of seconds to sleep that no other process has on its command line."""
-    return f"9{uuid.uuid4().int % 10**8:08d}"
+    """How long the sleepers of this test sleep."""
+    return fresh_seconds()
 
 
 ENDS = {

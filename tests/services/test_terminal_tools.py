@@ -139,6 +139,16 @@ def test_what_was_dropped_is_said() -> None:
     assert page(ring, ring.start, 0, str, final=True).dropped == 0
 
 
+def test_a_line_without_end_is_given_again_until_it_has_one() -> None:
+    ring = given(b"one\n>>> ")
+    first = page(ring, 0, 0, str, final=False)
+    assert (first.text, first.next, first.stop) == ("one\n>>> ", 4, 8)
+    ring.add(b"1 + 1\r\n2\r\n")
+    second = page(ring, None, first.next, str, final=False)
+    assert (second.text, second.next, second.passed) == (">>> 1 + 1\n2\n", ring.end, 0)
+    assert page(ring, 0, 0, str, final=True).next == ring.end
+
+
 LONG = {
     "one long line": "你" * 200_000,
     "colours": "\x1b[31m" * 60_000 + "x",
@@ -176,11 +186,12 @@ def test_no_part_of_a_secret_is_given_by_reading_around_it(shift: int) -> None:
 
 
 def test_no_secret_is_on_a_screen_or_in_a_hint(here: Session) -> None:
-    terminal = here.spawn(f"printf '%0110d' 0; echo {SECRET}; echo {SECRET}; sleep 600")
-    assert says(terminal, SECRET)
-    for ansi in (False, True):
-        text = here.call("terminal_snapshot", terminal="t1", ansi=ansi).text
-        assert SECRET[:8] not in text and SECRET[-8:] not in text and "[REDACTED]" in text
+    for number, before in enumerate((0, 90, 110, 119), 1):
+        terminal = here.spawn(f"printf '%{before}s' ''; echo {SECRET}; sleep 600")
+        assert says(terminal, SECRET)
+        for ansi in (False, True):
+            text = here.call("terminal_snapshot", terminal=f"t{number}", ansi=ansi).text
+            assert SECRET[:8] not in text and SECRET[-8:] not in text and "[REDACTED]" in text
     for text in (here.call("terminal_list").text, here.hints(), here.call("terminal_read", terminal="t1").text):
         assert SECRET not in text and "[REDACTED]" in text
 

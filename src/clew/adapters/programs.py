@@ -6,6 +6,7 @@ import contextlib
 import errno
 import fcntl
 import os
+import resource
 import secrets
 import select
 import signal
@@ -23,6 +24,9 @@ from clew.errors import NotFound, StoreError
 
 _PIECE = 512
 """Bytes written to a terminal at once: what is not read stays with us, and the rest of the text can be reported."""
+_MOST_ERRORS = 4096
+"""Bytes that are kept of what a program writes to its errors."""
+_LIMITS = resource if sys.platform == "linux" else None
 _PYTHON = (sys.executable, "-I", "-S", shell_keeper.__file__)
 
 
@@ -67,6 +71,23 @@ class PosixPrograms:
             os.close(theirs)
         return OnPipe(self, child, ours, self._value(name))
 
+    def on_pipes(self, argv: Sequence[str], folder: str, environ: Mapping[str, str], name: str) -> OnPipes:
+        """Start a program that is talked to: input, output and errors apart. Raises NotFound, StoreError."""
+        opened = [*os.pipe(), *os.pipe(), *os.pipe()]
+        theirs_in, ours_in, ours_out, theirs_out, ours_err, theirs_err = opened
+        try:
+            os.set_blocking(ours_out, False)
+            os.set_blocking(ours_in, False)
+            child = self._start(argv, folder, environ, name, theirs_in, theirs_out, theirs_err)
+        except BaseException:
+            for number in (ours_in, ours_out, ours_err):
+                os.close(number)
+            raise
+        finally:
+            for number in (theirs_in, theirs_out, theirs_err):
+                os.close(number)
+        return OnPipes(self, child, ours_out, self._value(name), ours_in, ours_err)
+
     def close(self) -> None:
         """End everything that was started here, also what its programs started. Safe to call twice."""
         with self._lock:
@@ -76,6 +97,22 @@ class PosixPrograms:
                 keeper.stdin.close()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 keeper.wait(timeout=15)
+
+    def mark(self, name: str) -> dict[str, str]:
+        """The variable for a program that is started elsewhere; whatever bears it ends with the session."""
+        with self._lock:
+            self._watch()
+        return {shell_keeper.VARIABLE: f"{self._token}.{name}"}
+
+    def watch(self, leader: int) -> None:
+        """A program that bears such a mark leads a session of its own: all of that ends with this one, too."""
+        with self._lock:
+            self._leaders.add(leader)
+            self._tell(f"+{leader}")
+
+    def end(self, name: str, leader: int, grace: float) -> int:
+        """End what bears the mark of `name` or belongs to `leader`; asked at first, killed after `grace` seconds."""
+        return shell_keeper.end(self._value(name), (leader,), grace)
 
     def forget(self, leader: int) -> None:
         """The id of this leader may be another's from now on."""
@@ -87,8 +124,9 @@ class PosixPrograms:
         return f"{self._token}.{name}\0"
 
     def _start(
-        self, argv: Sequence[str], folder: str, environ: Mapping[str, str], name: str, stdin: int, stdout: int
-    ) -> subprocess.Popen[bytes]:
+        self, argv: Sequence[str], folder: str, environ: Mapping[str, str], name: str, stdin: int, stdout: int,
+        stderr: int | None = None,
+    ) -> subprocess.Popen[bytes]:  # fmt: skip
         if not os.path.isdir(folder):
             raise NotFound(f"there is no folder {folder}", hint="name a folder that exists")
         with self._lock:
@@ -100,7 +138,7 @@ class PosixPrograms:
                     env={**environ, shell_keeper.VARIABLE: f"{self._token}.{name}"},
                     stdin=stdin,
                     stdout=stdout,
-                    stderr=stdout,
+                    stderr=stdout if stderr is None else stderr,
                     start_new_session=True,
                 )
             except OSError as error:
@@ -208,7 +246,9 @@ class OnPipe:
         They are asked at first and killed after `grace` seconds.
         """
         with self._lock:
-            leaders = () if self._child.returncode is not None else (self.pid,)
+            # Once reaped the id may be another's, but hardly at once, when a command's background is looked for.
+            reaped = self._child.returncode is not None
+            leaders = () if reaped and strays else (self.pid,)
         return shell_keeper.end(self._value, leaders, grace, strays=strays)
 
     def close(self) -> None:
@@ -262,6 +302,67 @@ class OnTerminal(OnPipe):
         with self._lock:
             if self._open:
                 _set_size(self._reads, (columns, rows))
+
+
+class OnPipes(OnPipe):
+    """A program that is talked to; what it writes to its errors is kept apart."""
+
+    def __init__(
+        self, programs: PosixPrograms, child: subprocess.Popen[bytes], reads: int, value: str, writes: int, errors: int
+    ) -> None:
+        super().__init__(programs, child, reads, value)
+        self._writes = writes
+        self._writing = threading.Lock()
+        self._tail = b""
+        threading.Thread(target=self._drain, args=(errors,), name="clew-stderr", daemon=True).start()
+
+    def limit_room(self, most: int) -> None:
+        """Give it, and each program that it starts from now on, at most `most` bytes of memory of its own and no image
+        of that on disk, where the system can be told so: for what grows faster than it is looked at."""
+        if _LIMITS is not None:
+            with contextlib.suppress(OSError, ValueError):
+                _LIMITS.prlimit(self.pid, _LIMITS.RLIMIT_CORE, (0, 0))
+                _LIMITS.prlimit(self.pid, _LIMITS.RLIMIT_DATA, (most, most))
+
+    def write(self, data: bytes, patience: float) -> int:
+        """Hand over `data`. How many bytes were taken within `patience` seconds; for one thread at a time."""
+        sent = 0
+        deadline = time.monotonic() + patience
+        with self._writing:
+            while sent < len(data) and self._writes >= 0:
+                try:
+                    sent += os.write(self._writes, data[sent : sent + (64 << 10)])
+                except BlockingIOError:
+                    left = deadline - time.monotonic()
+                    poll = select.poll()
+                    poll.register(self._writes, select.POLLOUT)
+                    if left <= 0 or not poll.poll(left * 1000):
+                        break
+                except OSError:
+                    break
+        return sent
+
+    def errors(self) -> str:
+        """The last that it wrote to its errors."""
+        return self._tail.decode("utf-8", "replace")
+
+    def memory(self, *, strays: bool = False) -> int:
+        """Bytes of real memory that its group uses; with `strays` also what left the group."""
+        found = shell_keeper.belonging(self._value, (self.pid,), strays=strays)
+        return shell_keeper.resident(found)
+
+    def close(self) -> None:
+        """Take no more output and give no more input."""
+        with self._writing:
+            if self._writes >= 0:
+                os.close(self._writes)
+                self._writes = -1
+        super().close()
+
+    def _drain(self, errors: int) -> None:
+        with os.fdopen(errors, "rb", buffering=0) as file:
+            while piece := file.read(_MOST_ERRORS):
+                self._tail = (self._tail + piece)[-_MOST_ERRORS:]
 
 
 def _set_size(terminal: int, size: tuple[int, int]) -> None:

@@ -158,11 +158,10 @@ class Screen:
         return "".join(parts) + ("\x1b[0m" if style != plain else "")
 
     def _draw(self, text: str) -> None:
-        try:
-            self._stream.feed(SEQUENCE.sub(_known, text))
-        except (AttributeError, LookupError, NameError, TypeError, ValueError):
-            # Its parser is a generator, which an error ends; what it was about to draw is lost, no more.
-            self._stream = self._attached()
+        for line in SEQUENCE.sub(_known, text).splitlines(keepends=True):
+            # What the library trips over costs a line; its parser begins anew by itself.
+            with contextlib.suppress(AttributeError, LookupError, NameError, TypeError, ValueError):
+                self._stream.feed(line)
 
     def _attached(self) -> pyte.Stream:
         stream = pyte.Stream(self._cells)
@@ -188,6 +187,8 @@ def _known(found: re.Match[str]) -> str:
     if final in "su" and not given:
         return "\x1b7" if final == "s" else "\x1b8"
     if re.search(r"[^\d;]", numbers) or final not in _PARAMETERS or (private and final not in "hlJK"):
+        return ""
+    if final in "JK" and numbers not in ("", "0", "1", "2", "3"[final == "K" :]):
         return ""
     return f"\x1b[{'?' * private}{';'.join(numbers.split(';')[: _PARAMETERS[final]])}{final}"
 
