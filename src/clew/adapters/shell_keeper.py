@@ -60,9 +60,13 @@ def _from_proc() -> Iterator[Process]:
 
 def _listed(*flags: str) -> bytes:
     """What ps says, one process a line, its environment behind its command."""
+    return _columns("pid=,ppid=,pgid=,stat=,command=", *flags)
+
+
+def _columns(columns: str, *flags: str) -> bytes:
     import subprocess  # noqa: PLC0415  # slow to import, and Linux does without
 
-    line = ["/bin/ps", *flags, "-o", "pid=,ppid=,pgid=,stat=,command="]
+    line = ["/bin/ps", *flags, "-o", columns]
     try:
         return subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=10).stdout
     except (OSError, subprocess.TimeoutExpired):
@@ -107,6 +111,17 @@ def belonging(value: str, leaders: Collection[int], *, strays: bool = True) -> s
         found |= more
     keepers = {one.pid for one in everything if one.pid in found - own and _bears(one, KEEPER)}
     return found - keepers - {os.getpid()}
+
+
+def resident(pids: Collection[int]) -> int:
+    """Bytes of real memory that processes use together; what they share counts for each."""
+    if not pids:
+        return 0
+    if _LINUX:
+        pages = (_read(f"/proc/{pid}/statm").split()[1:2] for pid in pids)
+        return sum(int(one[0]) for one in pages if one) * os.sysconf("SC_PAGE_SIZE")
+    rows = _columns("rss=", "-p", ",".join(map(str, pids)))
+    return sum(int(row) for row in rows.split() if row.isdigit()) << 10
 
 
 def end(value: str, leaders: Collection[int], grace: float, *, strays: bool = True) -> int:
