@@ -166,8 +166,8 @@ KINDS = {
     if isinstance(node, ast.ClassDef)
 }
 """Every error, with what it says where it is told no more."""
-NEVER_SHOWN = ("git_process.py",)
-"""Errors of blobs that Clew itself named; nothing hands them on."""
+NEVER_SHOWN = ("git_process.py", "services/tools/", "adapters/shells.py", "adapters/programs.py")
+"""Errors of blobs that Clew itself named; nothing hands them on. What tools answer is read by a model, not by a person."""
 TOO_GENERAL = {"{}: {}", "`{}`: {}", "git {}: {}", "{}; {}", "{}{}", "{}"}
 COMMAND = re.compile(r"^(pip install --force|rm -r|`clew|clew |curl|--min|… \|)")
 """A hint that is something to type."""

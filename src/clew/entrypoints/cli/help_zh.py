@@ -15,6 +15,7 @@ from clew.entrypoints.cli.mcp_zh import MCP_HELP
 from clew.entrypoints.cli.notes_zh import NOTES_HELP
 from clew.entrypoints.cli.purge_zh import PURGE_HELP
 from clew.entrypoints.cli.recall_zh import RECALL_HELP
+from clew.entrypoints.cli.run_zh import RUN_HELP
 from clew.entrypoints.cli.sync_zh import SYNC_HELP
 
 HEADINGS = {"Options": "选项", "Commands": "命令", "Arguments": "参数"}
@@ -29,6 +30,7 @@ HELP: dict[str, str] = {
     **NOTES_HELP,
     **PURGE_HELP,
     **RECALL_HELP,
+    **RUN_HELP,
     **SYNC_HELP,
     "Context that does not rot: decides what a model reads, and says why.": "不会腐坏的上下文：决定模型读什么，并说明理由。",
     "Show the version and exit.": "显示版本并退出。",

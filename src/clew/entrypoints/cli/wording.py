@@ -15,6 +15,7 @@ from clew.entrypoints.cli.memory_zh import MEMORY
 from clew.entrypoints.cli.notes_zh import NOTES
 from clew.entrypoints.cli.purge_zh import PURGE
 from clew.entrypoints.cli.recall_zh import RECALL
+from clew.entrypoints.cli.run_zh import RUN
 from clew.entrypoints.cli.sync_zh import SYNC
 
 CHINESE: dict[str, str] = (
@@ -25,6 +26,7 @@ CHINESE: dict[str, str] = (
     | NOTES
     | PURGE
     | RECALL
+    | RUN
     | SYNC
     | {
         "`{}` is no repository that git can read: `git status` says what is wrong": "git 无法读取 `{}`：`git status` 会说明原因",
