@@ -94,6 +94,8 @@ def test_a_window_has_one_ledger_that_is_refreshed_and_the_next_window_takes_its
     assert (old.status, old.superseded_by, new.supersedes, new.window) == ("superseded", new.id, old.id, 2)
     assert "no lift from wind force 7 on" in new.sections.goal, "what still holds goes along"
     assert yard.handoff().open(first.ref).stale == f"superseded by {new.id}"
+    yard.handoff().write_plan("- [ ] one")
+    assert yard.handoff().memory.check() == ((), ()), "nothing of this is wrong in the eyes of `clew memory check`"
 
 
 @pytest.mark.requirement("W-02")

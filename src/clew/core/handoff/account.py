@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final
 
 from clew.core.handoff.continuation import Elements, elements, items
@@ -28,7 +29,7 @@ from clew.core.handoff.cues import (
     YES,
 )
 from clew.core.handoff.events import Altered, Asked, Compacted, Event, Hinted, Noted, Planned, Replied, Used
-from clew.core.handoff.force import Statement, replaces, statement
+from clew.core.handoff.force import Later, Statement, statement
 from clew.core.handoff.gate import is_small_talk
 from clew.core.handoff.ledger import Language, Ledger, Sections, sections_of
 from clew.core.handoff.plan import Plan, read_plan
@@ -116,9 +117,9 @@ class _Telling:
     column: int
     _clock: int = 0
     _lines: dict[str, list[_Line]] = field(default_factory=lambda: {kind: [] for kind in _MOST})
-    _newer: list[tuple[int, Statement, bool]] = field(default_factory=list[tuple[int, Statement, bool]])
-    """What may replace an earlier line: when it was said, what, and whether it settles anything, as words of the user,
-    plans and files do; what the model finds does not."""
+    _later: Later = field(default_factory=Later)
+    """What may replace an earlier line. Words of the user, plans and files settle it; what the model finds does not."""
+    _known: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
     _works: Works = field(default_factory=Works)
     _asked: list[str] = field(default_factory=list[str])
     _requests: list[_Request] = field(default_factory=list[_Request])
@@ -133,12 +134,12 @@ class _Telling:
 
     def _keep(self, kind: str, text: str, most: int = _MOST_LINE) -> None:
         line = cut(" ".join(text.split()), most)
-        if line and all(one.text != line for one in self._lines[kind]):
+        if line and (kind, line) not in self._known:
+            self._known.add((kind, line))
             self._lines[kind].append(_Line(line, self._clock, statement(line)))
 
     def _states(self, text: str, *, settles: bool = True) -> None:
-        if text.strip():
-            self._newer.append((self._clock, statement(text), settles))
+        self._later.say(text, self._clock, settles=settles)
 
     # ------------------------------------------------------------------ hearing
 
@@ -167,8 +168,7 @@ class _Telling:
             case Replied(text):
                 self._hear_model(text)
             case Used():
-                for line in self._works.hear(event):
-                    self._states(line)
+                self._works.hear(event, self._later, self._clock)
             case Noted(text):
                 self._hear_note(text)
             case Planned(text):
@@ -176,8 +176,7 @@ class _Telling:
                 for line in text.splitlines():
                     self._states(line)
             case Altered():
-                for line in self._works.altered(event):
-                    self._states(line)
+                self._works.altered(event, self._later, self._clock)
             case Hinted(references):
                 self._hints.update(dict.fromkeys(references))
             case Compacted():
@@ -256,7 +255,7 @@ class _Telling:
 
     def account(self, plan: Plan | None, branch: str) -> Account:
         """All that was heard, in sections."""
-        kept = {kind: self._in_force(kind)[-most:] for kind, most in _MOST.items()}
+        kept = {kind: self._in_force(kind, most) for kind, most in _MOST.items()}
         goal = [f"{'' if at else self._word('goal')}{text}" for at, text in enumerate(kept["goal"])]
         state = [f"branch `{branch}`"] if branch else []
         state += self._works.told(self.column)
@@ -272,20 +271,16 @@ class _Telling:
         title = self._lines["goal"][0].text if self._lines["goal"] else next(iter(self._asked), "")
         return Account(sections, title, self._works.tools, tuple(self._asked))
 
-    def _in_force(self, kind: str) -> list[str]:
-        """The lines of a kind that nothing later replaces. A goal falls only by what says that something changes."""
-        rules = kind in ("goal", "settled")
-        return [
+    def _in_force(self, kind: str, most: int) -> list[str]:
+        """The last lines of a kind that nothing later replaces, in order."""
+        goal = kind == "goal"
+        rule = goal or kind == "settled"
+        holding = (
             one.text
-            for one in self._lines[kind]
-            if not any(
-                at > one.at
-                and (settles or not rules)
-                and (later.changes or later.replaced or kind != "goal")
-                and replaces(later, one.said)
-                for at, later, settles in self._newer
-            )
-        ]
+            for one in reversed(self._lines[kind])
+            if not self._later.replaces(one.said, one.at, rule=rule, goal=goal)
+        )
+        return list(islice(holding, most))[::-1]
 
     def _progress(self, plan: Plan | None) -> str:
         ahead = plan.next.text if plan is not None and plan.next is not None else ""

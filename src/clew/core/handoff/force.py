@@ -170,22 +170,52 @@ def contains(text: str, value: str) -> bool:
 
 
 @dataclass(slots=True)
-class Force:
-    """Statements in the order in which they were said."""
+class Later:
+    """Statements as they are said, for those that may be replaced by them. `at` counts up."""
 
-    _said: list[Statement] = field(default_factory=list[Statement])
+    _talk: dict[str, tuple[int, Statement, bool]] = field(default_factory=dict[str, tuple[int, Statement, bool]])
+    """By text, when it was said last, what it says, and whether it settles anything."""
+    _by_word: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+    """Texts with values, by each of their words."""
+    _always: set[str] = field(default_factory=set[str])
+    """Texts that name values or replace some by themselves, whatever their words are."""
+    _set: dict[str, tuple[int, str]] = field(default_factory=dict[str, tuple[int, str]])
+    """What names were set to last in files, and when."""
 
-    def say(self, text: str) -> None:
-        """A further statement."""
-        self._said.append(statement(text))
+    def say(self, text: str, at: int, *, settles: bool = True) -> None:
+        """Something is said. What does not settle anything, as what a model finds, replaces only findings."""
+        if not text.strip():
+            return
+        said = self._talk[text][1] if text in self._talk else statement(text)
+        self._talk[text] = (at, said, settles)
+        if said.named or said.replaced:
+            self._always.add(text)
+        if said.measures or said.dates:
+            for word in said.words:
+                self._by_word.setdefault(word, set()).add(text)
 
-    def holds(self, text: str, *, since: int = 0) -> bool:
-        """Whether no statement from number `since` on replaces this one."""
-        own = statement(text)
-        return not any(replaces(later, own) for later in self._said[since:])
+    def write(self, row: str, at: int) -> None:
+        """A line is written to a file: what it sets a name to counts, and nothing else of it."""
+        for name, value in _assignments(row):
+            self._set[name] = (at, value)
 
-    def __len__(self) -> int:
-        return len(self._said)
+    def replaces(self, older: Statement, at: int, *, rule: bool = False, goal: bool = False) -> bool:
+        """Whether something was said after `at` that replaces a statement. A `rule` falls only by what settles
+        something, a `goal` only by what says that something is otherwise than before."""
+        for name, value in older.named:
+            when, now = self._set.get(name, (at, value))
+            if when > at and now != value:
+                return True
+        texts = set(self._always)
+        for word in older.words:
+            texts |= self._by_word.get(word, set())
+        return any(
+            when > at
+            and (settles or not rule)
+            and (not goal or said.changes or said.replaced)
+            and replaces(said, older)
+            for when, said, settles in (self._talk[text] for text in texts)
+        )
 
 
 def in_force(texts: Sequence[str]) -> list[bool]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
 from clew.core.handoff.cues import BAD_LINE, CODE_LINE, GOOD_LINE, READS, RUNNERS, TAKES_BACK, WRITES
 from clew.core.handoff.events import Altered, Used
+from clew.core.handoff.force import Later
 from clew.core.handoff.sentences import cut, size
 
 _MOST_FILES: Final = 8
@@ -62,32 +62,35 @@ class Works:
 
     tools: int = 0
     _files: dict[str, str] = field(default_factory=dict[str, str])
-    _written: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    _written: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
+    """By path and shape, lines with numbers as they were written last."""
     _runs: list[_Run] = field(default_factory=list[_Run])
     _altered: dict[str, str] = field(default_factory=dict[str, str])
 
-    def hear(self, used: Used) -> Iterator[str]:
-        """A further tool; statements that it makes about values."""
+    def hear(self, used: Used, later: Later, at: int) -> None:
+        """A further tool. What it writes, `later` is told."""
         self.tools += 1
         name = used.tool.casefold()
         path = used.arguments.get("file_path") or used.arguments.get("path") or ""
         if name in WRITES and path:
             if used.ok is not False:
-                self._written.setdefault(path, []).extend(used.arguments.get("old_string", "").splitlines())
-                yield from self._wrote(path, used.arguments.get("new_string") or used.arguments.get("content") or "")
+                self._remember(path, used.arguments.get("old_string", "").splitlines())
+                given = used.arguments.get("new_string") or used.arguments.get("content") or ""
+                self._wrote(path, given, later, at)
         elif name not in READS:
             self._ran(" ".join((used.arguments.get("command") or used.tool).split()), used)
 
-    def altered(self, event: Altered) -> Iterator[str]:
-        """A file that somebody else changed; statements that it makes about values."""
+    def altered(self, event: Altered, later: Later, at: int) -> None:
+        """A file that somebody else changed. What it says now, `later` is told."""
         path = event.path
         self._files.pop(path, None)
         if event.gone:
             self._altered[path] = "gone"
-            yield f"{path} is gone"
+            later.say(f"{path} is gone", at)
             return
         self._altered[path] = cut(" ".join(event.text.split()), _MOST_GIST)
-        yield from event.text.splitlines()[:_MOST_SCANNED]
+        for row in event.text.splitlines()[:_MOST_SCANNED]:
+            later.say(row, at)
 
     def still_failing(self, told: str) -> bool:
         """Take over what an earlier ledger says of a run; True where that failed. It stands until the run passes."""
@@ -116,17 +119,23 @@ class Works:
         ]
         return [*failing, *changed, *altered[-_MOST_ALTERED:], *passing]
 
-    def _wrote(self, path: str, given: str) -> Iterator[str]:
+    def _wrote(self, path: str, given: str, later: Later, at: int) -> None:
         line = " ".join(given.split())
         self._files.pop(path, None)
         self._files[path] = cut(line, _MOST_GIST) if 0 < size(line) <= _MOST_GIST else ""
-        before = self._written.setdefault(path, [])
         lines = [row for row in given.splitlines()[:_MOST_SCANNED] if row.strip()]
+        known = self._written.get(path, {})
         for row in lines:
-            yield row
-            for old, new in _replaced_numbers(before, row):
-                yield f"from {old} to {new}: {row.strip()}"
-        before += lines
+            later.write(row, at)
+            for old, new in _replaced_numbers(known.get(_shape(row), row), row):
+                later.say(f"from {old} to {new}: {row.strip()}", at)
+        self._remember(path, lines)
+
+    def _remember(self, path: str, lines: list[str]) -> None:
+        known = self._written.setdefault(path, {})
+        for row in lines[:_MOST_SCANNED]:
+            if "#" in (shape := _shape(row)):
+                known[shape] = row
 
     def _ran(self, command: str, used: Used) -> None:
         if taken := TAKES_BACK.search(command):
@@ -142,16 +151,15 @@ class Works:
         self._runs = [one for one in self._runs if not run.settles(one)] + [run]
 
 
-def _replaced_numbers(before: list[str], row: str) -> Iterator[tuple[str, str]]:
-    """Numbers that a line of a file had before and another one now, where the line is the same but for them."""
-    shape = " ".join(_NUMBER.sub("#", row).split())
-    for old in reversed(before):
-        other = " ".join(_NUMBER.sub("#", old).split())
-        if other != row and "#" in shape and (other.endswith(shape) or shape.endswith(other)):
-            was, now = _NUMBER.findall(old), _NUMBER.findall(row)
-            count = min(len(was), len(now))
-            yield from ((a, b) for a, b in zip(was[-count:], now[-count:], strict=True) if a != b)
-            return
+def _shape(row: str) -> str:
+    """A line of a file without its numbers: what is the same but for them has the same."""
+    return " ".join(_NUMBER.sub("#", row).split())
+
+
+def _replaced_numbers(before: str, row: str) -> list[tuple[str, str]]:
+    """Numbers that a line had before, each with the other one that it has now."""
+    was, now = _NUMBER.findall(before), _NUMBER.findall(row)
+    return [(old, new) for old, new in zip(was, now, strict=False) if old != new]
 
 
 def _failures(output: str) -> list[str]:

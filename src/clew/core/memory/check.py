@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from clew.core.memory.document import KEYS, MOST_DESCRIPTION, MOST_NAME, Document, clean_line, nearest
+from clew.core.memory.document import HANDOFF_KEYS, KEYS, MOST_DESCRIPTION, MOST_NAME, Document, clean_line, nearest
 from clew.core.text.frontmatter import UNCLOSED
 from clew.core.text.scalars import Given
 
@@ -116,7 +116,8 @@ def _alone(document: Document, today: date, before: Mapping[str, str]) -> Iterat
         what = f"it expired on {document.expires.isoformat()} and is no longer hinted"
         hint = "take out `expires`, give a later day, or set `status: deprecated`"
         yield Finding(path, lines.get("expires", 1), what, hint, "expired")
-    for key in lines.keys() - set(KEYS):
+    own = HANDOFF_KEYS if document.tier == "handoff" else ()
+    for key in lines.keys() - {*KEYS, *own}:
         near = nearest(key, KEYS)
         if near or not document.source:
             hint = f"did you mean `{near}`?" if near else f"known: {', '.join(KEYS)}"

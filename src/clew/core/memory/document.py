@@ -22,6 +22,8 @@ KEYS: Final = (
     "supersedes", "superseded_by", "expires", "source", "source_digest", "imported",
 )  # fmt: skip
 """Keys that mean something. The last three say where an imported document came from."""
+HANDOFF_KEYS: Final = ("workspace", "trigger", "session", "window", "thread", "written")
+"""Keys that mean something in a ledger as well."""
 MOST_NAME: Final = 80
 """Characters of a name in a hint."""
 MOST_DESCRIPTION: Final = 240
