@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -91,6 +92,26 @@ def test_an_instruction_file_that_links_out_of_the_workspace_is_not_read(here: W
     (here.repository / "AGENTS.md").symlink_to(tmp_path / "secret.txt")
     here.run("one", play=[says("1")])
     assert "other project" not in told(here.asked()[-1], system=True)
+
+
+@pytest.mark.requirement("R-04")
+def test_what_installed_extensions_want_read_is_injected_by_name_and_a_broken_one_is_told(
+    here: World, tmp_path: Path
+) -> None:
+    write(tmp_path / "packages", {
+        "acme_rules.py": "TEXT = 'Use the Acme linter.'\ndef late():\n    return 'Zebra rules.'\ndef broken():\n    raise OSError('gone')\n",
+        "acme_rules-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: acme-rules\nVersion: 1.0\n",
+        "acme_rules-1.0.dist-info/entry_points.txt": (
+            "[clew.injections]\nzebra = acme_rules:late\nacme = acme_rules:TEXT\nbroken = acme_rules:broken\n"
+        ),
+    })  # fmt: skip
+    paths = os.pathsep.join([str(tmp_path / "packages"), os.environ["PYTHONPATH"]])
+    here.server.turns = [says("ok")]
+    done = here.command("run", "hello", env={"PYTHONPATH": paths})
+    assert here.asked()[-1].json["system"][1]["text"] == (
+        "[injections]\n## extension acme\nUse the Acme linter.\n\n## extension zebra\nZebra rules."
+    )
+    assert "the extension broken failed and says nothing: OSError: gone" in done.err
 
 
 # ---------------------------------------------------------------------- hints

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from clew.adapters.extensions import installed_injections
 from clew.adapters.models.endpoints import Endpoint
 from clew.adapters.models.windows import window_of
 from clew.adapters.programs import PosixPrograms
@@ -60,7 +61,10 @@ class AgentRoom:
     @contextmanager
     def new(self, model: str) -> Iterator[Session]:
         """A new session."""
-        with begun(self.transcripts, self.ground) as transcript, self._session(transcript, model) as session:
+        injected, notices = installed_injections(self.redact)
+        more = [(one.origin, one.text) for one in injected]
+        with begun(self.transcripts, self.ground, *more) as transcript, self._session(transcript, model) as session:
+            session.trouble += notices
             yield session
 
     @contextmanager

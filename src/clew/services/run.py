@@ -131,6 +131,8 @@ class Session:
         self.window = read.windows
         self.hint = read.hint
         self.interrupt = Interrupt()
+        self.trouble: list[str] = []
+        """What the user should know when the next run begins: what could not be opened or loaded."""
         self.last: Prepared | None = None
         """What the last run began with, for the report."""
         self.number = 0

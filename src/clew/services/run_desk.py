@@ -75,6 +75,9 @@ class Run:
         around, session = self.around, self.session
         around.forget()
         self.tell(RunStarted(session.id, self.number, self.engine.name, self.message))
+        for trouble in session.trouble:
+            self.tell(Notice(trouble))
+        session.trouble.clear()
         hints = self._recall(self.message, "user")
         prepared = session.prepare(self.message, self._model, self.limits, hints)
         session.last = prepared
