@@ -32,7 +32,13 @@ PROSE = st.lists(
     ),
     max_size=30,
 ).map("\n- ".join)
-ANY = st.one_of(TEXT, PROSE)
+LONG = st.integers(20, 120).map(
+    lambda count: "\n".join(
+        f"- fact {number} 第{number}件事 is known. It is {number}% sure." for number in range(count)
+    )
+)
+"""More than a hint can hold, no two lines alike."""
+ANY = st.one_of(TEXT, PROSE, LONG)
 LEDGERS = st.builds(
     Ledger,
     stem=st.just("2026-06-01-1405-crane"),
