@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 import anyio.to_thread
 import httpx2
+import pydantic_ai
 from pydantic_ai import Agent, CancellationToken, RunContext, Tool, UsageLimits
 from pydantic_ai.capabilities import Hooks
 from pydantic_ai.exceptions import (
@@ -53,6 +54,8 @@ from clew.core.agent.loop import Answer, Call, Desk, Finish, Offer, Result
 from clew.core.ports import Message
 from clew.errors import ModelError
 
+pydantic_ai.BANNER_ENABLED = False
+"""The library would write its name and an advertisement across a terminal."""
 RETRIES: Final = 4
 """How often a request is sent again after it failed, in a row."""
 PATIENCE: Final = 120.0

@@ -18,6 +18,7 @@ from clew.errors import ClewError
 
 COMMANDS = {
     "run": ("clew.entrypoints.cli.run", "run", "Let the agent do a piece of work, without a terminal."),
+    "resume": ("clew.entrypoints.cli.resume", "resume", "Go on with a session at the terminal."),
     "ask": ("clew.entrypoints.cli.ask", "ask", "Answer a question from the right context of this folder."),
     "context": ("clew.entrypoints.cli.ask", "context", "Print the assembled prompt, for use with any other tool."),
     "history": ("clew.entrypoints.cli.history", "history", "List or delete earlier exchanges."),
@@ -170,6 +171,8 @@ def _run(wanted: list[str]) -> int:
         tell("", "", wanted, "Interrupted")
         return stop_status(error)
     except click.exceptions.NoArgsIsHelpError as error:
+        if not wanted and _on_terminal():
+            return _talked()
         _choose_language()
         click.echo(error.ctx.get_help() if error.ctx else error.format_message())
         return 0
@@ -198,6 +201,29 @@ def _run(wanted: list[str]) -> int:
         return _unwritten(error, wanted)
     except Exception as error:
         return _unexpected(error, wanted)
+
+
+def _on_terminal() -> bool:
+    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
+
+
+def _talked() -> int:
+    """The status of `clew` alone, on a terminal: the agent."""
+    from clew.app import App  # heavy, as below
+    from clew.entrypoints.cli.resume import talk
+
+    try:
+        return talk(App.here(), list)
+    except (click.exceptions.Abort, KeyboardInterrupt) as error:
+        tell("", "", (), "Interrupted")
+        return stop_status(error)
+    except ClewError as error:
+        tell(str(error), error.hint, (), error.code)
+        return error.exit_status
+    except OSError as error:
+        return _unwritten(error, ())
+    except Exception as error:
+        return _unexpected(error, ())
 
 
 def tell(message: str, hint: str, arguments: Sequence[str], code: str) -> None:

@@ -23,7 +23,7 @@ def main() -> None:
         from clew._version import __version__
 
         sys.exit(_printed(f"clew {__version__}\n"))
-    if len(words) < 2 and (not words or words[0] in HELP) and _plain_english():
+    if len(words) < 2 and (words[0] in HELP if words else not _on_terminal()) and _plain_english():
         text = _help_text()
         if text:
             sys.exit(_printed(text))
@@ -32,6 +32,14 @@ def main() -> None:
     from clew.entrypoints.cli.main import main as run
 
     run()
+
+
+def _on_terminal() -> bool:
+    """Whether a person types and reads: then `clew` alone is the agent, else help."""
+    try:
+        return sys.stdin.isatty() and sys.stdout.isatty()
+    except (AttributeError, ValueError):
+        return False
 
 
 def _run_briefly() -> None:

@@ -8,6 +8,7 @@ from clew.entrypoints.cli.purge_zh import PURGE_TEXTS
 from clew.entrypoints.cli.recall_zh import RECALL_TEXTS
 from clew.entrypoints.cli.run_zh import RUN_TEXTS
 from clew.entrypoints.cli.sync_zh import SYNC_TEXTS
+from clew.entrypoints.cli.terminal_zh import TERMINAL_TEXTS
 
 TEXTS: dict[str, tuple[str, str]] = {
     **HANDOFF_TEXTS,
@@ -16,6 +17,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     **RECALL_TEXTS,
     **RUN_TEXTS,
     **SYNC_TEXTS,
+    **TERMINAL_TEXTS,
     # -- every command
     "error": ("error: ", "错误："),
     "hint": ("hint: ", "提示："),

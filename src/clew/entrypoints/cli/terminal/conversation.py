@@ -1,0 +1,209 @@
+"""What goes on between a person at a terminal and a session: messages, events, questions."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal
+
+from clew.adapters.models.endpoints import Endpoint
+from clew.app import App
+from clew.core.agent.effects import Effect
+from clew.core.agent.events import Event
+from clew.core.agent.permissions import Permit, Rule
+from clew.entrypoints.cli.terminal.permission import Question, rule_for
+from clew.errors import ClewError
+
+if TYPE_CHECKING:
+    from clew.core.agent.record import RunRecord
+    from clew.services.agent_room import AgentRoom
+    from clew.services.run import Session
+
+_PATIENCE: Final = 8.0
+"""Seconds that a run has to end when the terminal is left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A run came to its end, and its thread is done."""
+
+    record: RunRecord | None
+    error: BaseException | None = None
+
+
+Item = Event | Question | Finished
+
+
+@dataclass(slots=True)
+class Conversation:
+    """A session with its runs, each in a thread of its own. It is the run's person."""
+
+    app: App
+    endpoint: Endpoint
+    room: AgentRoom
+    wake: Callable[[], None] = lambda: None
+    """Called from any thread when something waits in `inbox`."""
+    attended: bool = True
+    session: Session | None = None
+    """None until the first message: nothing is kept of a session in which nothing was said."""
+    inbox: deque[Item] = field(default_factory=deque[Item])
+    queue: list[str] = field(default_factory=list[str])
+    """Messages for the runs after this one."""
+    steering: list[str] = field(default_factory=list[str])
+    """Words that the model gets with its next request."""
+    branch: str = ""
+    _stack: ExitStack = field(default_factory=ExitStack)
+    _thread: threading.Thread | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _open: Question | None = None
+
+    # ------------------------------------------------------------------ sessions
+
+    def begin(self, how: Literal["new", "again", "fork"], id_: str = "") -> Session:
+        """Open a session in the place of the present one, whose shells end. Raises NotFound, StoreBusy."""
+        stack, name = ExitStack(), self.endpoint.name
+        room = self.room
+        opened = room.new(name) if how == "new" else room.again(id_, name) if how == "again" else room.fork(id_, name)
+        session = stack.enter_context(opened)
+        before, self._stack, self.session = self._stack, stack, session
+        before.close()
+        return session
+
+    def changed_model(self, name: str) -> None:
+        """Let another model work from the next run on. Raises ModelUnknown and what a bad name raises."""
+        from clew.adapters.tokenizers import tokenizer_for  # heavy
+
+        self.endpoint = self.app.catalogue.endpoint(name)
+        if self.session is not None:
+            self.session.around.tokenizer = tokenizer_for(self.endpoint.name)
+
+    def allow(self, rule: Rule) -> None:
+        """Allow what a rule says, now and in sessions opened later."""
+        self.room.rules = [*self.room.rules, rule]
+        if self.session is not None:
+            self.session.around.rules.append(rule)
+
+    @property
+    def rules(self) -> Sequence[Rule]:
+        """The rules of this session."""
+        return self.session.around.rules if self.session is not None else self.room.rules
+
+    @property
+    def yes(self) -> bool:
+        """Whether nothing is asked for within the workspace."""
+        return self.session.around.yes if self.session is not None else self.room.yes
+
+    @yes.setter
+    def yes(self, on: bool) -> None:
+        self.room.yes = on
+        if self.session is not None:
+            self.session.around.yes = on
+
+    # ------------------------------------------------------------------ runs
+
+    @property
+    def working(self) -> bool:
+        """Whether a run is under way."""
+        return self._thread is not None
+
+    def send(self, message: str) -> None:
+        """Begin a run. Raises what opening a session raises."""
+        session = self.session or self.begin("new")
+        self._thread = threading.Thread(target=self._work, args=(session, message), daemon=True, name="clew-turn")
+        self._thread.start()
+
+    def settled(self) -> None:
+        """Take note that the run's thread is done."""
+        self._thread = None
+
+    def next(self) -> str:
+        """The message for the next run: what the model was not told any more, then what was queued; else empty."""
+        with self._lock:
+            words, self.steering[:] = "\n\n".join(self.steering), []
+        return words or (self.queue.pop(0) if self.queue else "")
+
+    def unsaid(self) -> str:
+        """What waits, taken back."""
+        with self._lock:
+            words = [*self.steering, *self.queue]
+            self.steering[:], self.queue[:] = [], []
+        return "\n\n".join(words)
+
+    def steer(self, words: str) -> None:
+        """Tell the model with its next request."""
+        with self._lock:
+            self.steering.append(words)
+
+    def stop(self) -> None:
+        """Interrupt the run; a question that is open is answered with no."""
+        if self.session is not None and self.working:
+            self.session.stop()
+        for item in [self._open, *self.inbox]:
+            if isinstance(item, Question):
+                item.give(Permit(False, "the run was interrupted"))
+
+    def close(self) -> None:
+        """End the run, and the session with its shells."""
+        self.stop()
+        if self._thread is not None:
+            self._thread.join(_PATIENCE)
+        self._stack.close()
+
+    def _work(self, session: Session, message: str) -> None:
+        from clew.adapters.models.engine import Engine  # heavy
+        from clew.services.agent_room import limits_of
+
+        record, failure = None, None
+        try:
+            endpoint = self.endpoint
+            limits = limits_of(endpoint, answer=self.app.loaded.settings.answer_tokens, steps=None, window=None)
+            record = session.run(message, Engine(endpoint), limits, self)
+        except BaseException as error:  # noqa: BLE001 -- it is shown in the other thread
+            failure = error
+        self.look_at_branch()
+        self._post(Finished(record, failure))
+
+    def look_at_branch(self) -> None:
+        """Ask git what is checked out."""
+        from clew.adapters.git import Git  # heavy
+
+        with contextlib.suppress(ClewError, OSError):
+            self.branch = (self.app.git.head().branch or "") if isinstance(self.app.git, Git) else ""
+
+    # ------------------------------------------------------------------ the run's person
+
+    def tell(self, event: Event) -> None:
+        """Kept until the terminal looks."""
+        self._post(event)
+
+    def permit(self, effect: Effect) -> Permit:
+        """Ask, and wait."""
+        session = self.session
+        question = Question(effect, rule_for(effect))
+        interrupt = session.interrupt.event if session is not None else threading.Event()
+        self._post(question)
+        while not question.done.wait(0.1):
+            if interrupt.is_set():
+                question.give(Permit(False, "the run was interrupted"))
+        permit = question.answer or Permit(False)
+        if permit.rule is not None:
+            self.room.rules = [*self.room.rules, permit.rule]
+        return permit
+
+    def said(self) -> Sequence[str]:
+        """What was typed since the last request."""
+        with self._lock:
+            words, self.steering[:] = list(self.steering), []
+        return words
+
+    def opened(self, question: Question | None) -> None:
+        """Remember which question is open."""
+        self._open = question
+
+    def _post(self, item: Item) -> None:
+        self.inbox.append(item)
+        self.wake()

@@ -1,0 +1,380 @@
+"""The interactive terminal, from its first line to its last."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+import termios
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+import click
+from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.history import History
+from prompt_toolkit.input import Input
+
+from clew._version import __version__
+from clew.app import App
+from clew.core.agent.permissions import Permit
+from clew.core.text.printable import printable
+from clew.entrypoints.cli.style import cut
+from clew.entrypoints.cli.terminal.commands import Commands
+from clew.entrypoints.cli.terminal.conversation import Conversation, Finished
+from clew.entrypoints.cli.terminal.keys import bindings
+from clew.entrypoints.cli.terminal.names import Names
+from clew.entrypoints.cli.terminal.paint import Paint
+from clew.entrypoints.cli.terminal.paste import Pastes, QuickInput
+from clew.entrypoints.cli.terminal.permission import Question
+from clew.entrypoints.cli.terminal.screen import Screen, Wiring
+from clew.entrypoints.cli.terminal.show import Show
+from clew.entrypoints.cli.texts import say
+from clew.errors import ClewError, StoreError
+
+if TYPE_CHECKING:
+    from clew.stores.typed import Typed
+
+TWICE: Final = 1.0
+"""Seconds within which a key counts as pressed twice."""
+_LEAVES: Final = 2.0
+"""The same for leaving."""
+_QUIET: Final = 0.4
+"""Seconds without a key before a question takes keys: nobody allows by accident what comes up while they type."""
+_TICK: Final = 0.12
+
+
+class Lines(History):
+    """The lines of earlier sessions, and of this one."""
+
+    def __init__(self, typed: Typed) -> None:
+        super().__init__()
+        self.typed = typed
+
+    def load_history_strings(self) -> Iterator[str]:
+        """Newest first."""
+        yield from self.typed.lines()
+
+    def store_string(self, string: str) -> None:
+        """Keep a line; where that is not possible, this session knows it all the same."""
+        with contextlib.suppress(StoreError):
+            self.typed.add(string)
+
+
+class Front:
+    """What is on the terminal, and what keys do."""
+
+    def __init__(self, app: App, talk: Conversation, paint: Paint, typed: Typed, keys: Input) -> None:
+        self.talk = talk
+        self.language = app.language
+        self.show = Show(paint, self.language, self._print)
+        self.commands = Commands(self)
+        self.pastes = Pastes(self._mark)
+        self.asking: Question | None = None
+        self.remark = ""
+        self._escaped = self._broken = 0.0
+        self._leaving = False
+        self.screen = Screen(
+            Wiring(
+                self, bindings(self), Lines(typed), Names(app.cwd, self.commands.known, self.commands.arguments),
+                paint.colored, lambda _: None, lambda _: None,
+            ),
+            keys,
+        )  # fmt: skip
+
+    async def run(self, first: list[tuple[str, bool]]) -> None:
+        """Until the user leaves. `first`: a session to go on with, and whether as a fork."""
+        loop = asyncio.get_running_loop()
+        self.talk.wake = lambda: loop.call_soon_threadsafe(self._look)
+        self._fit()
+        self._welcome()
+        for id_, fork in first:
+            self.commands.go_on(id_, fork=fork)
+        self.screen.flush()
+        tick = loop.create_task(self._tick())
+        try:
+            await self.screen.app.run_async(handle_sigint=False)
+        finally:
+            tick.cancel()
+
+    def _welcome(self) -> None:
+        room = self.talk.room.ground
+        self._print(self.show.paint.parts([(self.show.say("term.welcome", __version__, room.name, room.cwd), "bold")]))
+        self._print(self.show.paint.parts([(self.show.say("term.begin"), "dim")]))
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(_TICK)
+            if self.asking is not None and self.screen.mode == "line":
+                self._ask()
+            if self.talk.working or self.remark:
+                if self.remark and time.monotonic() - self._broken > _LEAVES:
+                    self.remark = ""
+                self.screen.app.invalidate()
+
+    def _print(self, text: str) -> None:
+        self.screen.print(text)
+
+    def _fit(self) -> None:
+        self.show.paint.columns = max(self.screen.size.columns, 20)
+
+    def _mark(self, lines: int, number: int) -> str:
+        if number == 1:
+            return self.show.say("term.pasted", f"{lines:,}")
+        return self.show.say("term.pasted-again", f"{lines:,}", number)
+
+    # ------------------------------------------------------------------ what happens
+
+    def _look(self) -> None:
+        """Take what came from the run. A question stops that until it is answered."""
+        self._fit()
+        while self.talk.inbox and self.asking is None:
+            item = self.talk.inbox.popleft()
+            if isinstance(item, Question):
+                if not item.done.is_set():
+                    self.asking = item
+                    self.talk.opened(item)
+                    self.show.asked(item)
+                    self._ask()
+            elif isinstance(item, Finished):
+                self._finished(item)
+            else:
+                self.show.event(item)
+        self.screen.flush()
+        self.screen.app.invalidate()
+
+    def _ask(self) -> None:
+        if time.monotonic() - self.screen.typed >= _QUIET:
+            self.screen.ask()
+
+    def _finished(self, item: Finished) -> None:
+        self.talk.settled()
+        self.show.phase = ""
+        self.show.tools.clear()
+        if item.error is not None:
+            self.show.answer(self.show.blocks.end())
+            self.show.error(item.error)
+        if self._leaving:
+            return
+        if item.record is not None and item.record.outcome == "finished":
+            if message := self.talk.next():
+                self._send(message)
+            return
+        # What was not said any more is for the user to send or to change.
+        if left := self.talk.unsaid():
+            line = self.screen.line
+            line.text = "\n\n".join(part for part in (left, line.text) if part)
+            line.cursor_position = len(line.text)
+
+    def _send(self, message: str) -> None:
+        try:
+            self.talk.send(message)
+        except ClewError as error:
+            self.show.error(error)
+            self.screen.line.text = message
+
+    # ------------------------------------------------------------------ keys
+
+    @property
+    def working(self) -> bool:
+        """Whether a run is under way."""
+        return self.talk.working
+
+    def entered(self, text: str, *, later: bool) -> None:
+        """A line is complete."""
+        whole = self.pastes.whole(text).strip()
+        if not whole:
+            return
+        line = self.screen.line
+        if line.text == text:
+            line.append_to_history()
+            line.reset()
+        self.remark = ""
+        if whole.startswith("/") and "\n" not in whole and not whole[1:].startswith(("/", " ")) and _is_command(whole):
+            if not later or whole.startswith("/q"):
+                self.commands.run(whole)
+                self.screen.flush()
+                return
+        if not self.working:
+            self._send(whole)
+        elif later:
+            self.talk.queue.append(whole)
+        else:
+            self.talk.steer(whole)
+        self.screen.app.invalidate()
+
+    def pasted(self, text: str) -> None:
+        """Text was pasted into the line."""
+        self.pastes.taken(text, self.screen.line)
+
+    @property
+    def behind_mark(self) -> bool:
+        """Whether the cursor stands behind a paste that is folded."""
+        return bool(self.pastes.behind(self.screen.line))
+
+    def rubbed_out(self) -> None:
+        """Take the paste away."""
+        self.screen.line.delete_before_cursor(len(self.pastes.behind(self.screen.line)))
+
+    def escaped(self) -> None:
+        """Interrupt the run; pressed twice, clear the line."""
+        now = time.monotonic()
+        twice, self._escaped = now - self._escaped < TWICE, now
+        if self.asking is not None:
+            self._answer(Permit(False))
+            self._stop()
+        elif self.working and not twice:
+            self._stop()
+        elif twice:
+            self.screen.line.reset()
+
+    def broken(self) -> None:
+        """Ctrl-C: clear the line, end the run; pressed twice, leave."""
+        now = time.monotonic()
+        twice, self._broken = now - self._broken < _LEAVES, now
+        if twice:
+            self.left()
+            return
+        if self.asking is not None:
+            self._answer(Permit(False))
+        if self.working:
+            self._stop()
+        self.screen.line.reset()
+        self.remark = self.show.say("term.ctrl-c")
+        self.screen.app.invalidate()
+
+    def left(self) -> None:
+        """Leave. A run that is under way is ended first."""
+        self._leaving = True
+        self.talk.stop()
+        if self.screen.app.is_running:
+            self.screen.app.exit()
+
+    def unfolded(self) -> None:
+        """The last output, whole."""
+        if self.show.last:
+            self.show.whole(self.show.last)
+        else:
+            self.show.note(self.show.say("cmd.nothing-last"))
+
+    def _stop(self) -> None:
+        self.show.phase = "term.stopping"
+        self.talk.stop()
+
+    # ------------------------------------------------------------------ questions
+
+    def answered(self, key: str) -> None:
+        """A key for the question that is open."""
+        question = self.asking
+        if question is None:
+            return
+        match key.lower():
+            case "y":
+                self._answer(Permit(True))
+            case "a" if question.rule is not None:
+                self.show.note(self.show.say("permit.rule", question.rule), "green", " ")
+                self._answer(Permit(True, rule=question.rule))
+            case "n":
+                self.screen.ask_why()
+            case _:
+                pass
+
+    def reasoned(self, text: str) -> None:
+        """No, and why."""
+        self._answer(Permit(False, text.strip()))
+
+    def _answer(self, permit: Permit) -> None:
+        question, self.asking = self.asking, None
+        self.screen.back()
+        if question is None:
+            return
+        if permit.reason:
+            self.show.note(f"{self.show.say('permit.refused')}: {permit.reason}", "", "›")
+        question.give(permit)
+        self.talk.opened(None)
+        self._look()
+
+    # ------------------------------------------------------------------ the live part
+
+    def above(self, columns: int, rows: int) -> StyleAndTextTuples:
+        """What is going on, and what waits."""
+        found = [] if self.asking is not None else self.show.live(columns, rows)
+        waiting = [("term.steers", one) for one in self.talk.steering] + [("term.queued", one) for one in self.talk.queue]
+        for key, text in waiting[-4:]:
+            told = self.show.say(key, printable(text, 200))
+            found.append(("class:pale", cut(told, columns - 1) + "\n"))
+        return found
+
+    def question(self) -> StyleAndTextTuples:
+        """The answers that can be given."""
+        if self.asking is None:
+            return []
+        if self.screen.mode == "why":
+            return [("class:name", self.show.say("permit.why"))]
+        parts: StyleAndTextTuples = [("class:alarm", self.show.say("permit.ask")), ("", "  ")]
+        told = [self.show.say("permit.yes")]
+        if self.asking.rule is not None:
+            told.append(self.show.say("permit.always", printable(str(self.asking.rule), 120)))
+        for one in (*told, self.show.say("permit.no"), self.show.say("permit.stop")):
+            key, _, rest = one.partition(" ")
+            parts += [("class:name", key), ("", f" {rest}   ")]
+        return parts
+
+    def status(self, columns: int) -> StyleAndTextTuples:
+        """Model, branch, fill level, session."""
+        session = self.talk.session
+        parts = [self.talk.endpoint.name.partition(":")[2], self.talk.branch]
+        fill = self.show.fill
+        parts += [fill, session.id[9:] if session is not None else "", "yes" if self.talk.yes else ""]
+        told = self.remark or " · ".join(part for part in parts if part)
+        style = "class:alarm" if self.remark or self.show.full else "class:pale"
+        return [(style, cut(told, columns - 1))]
+
+
+def _is_command(text: str) -> bool:
+    """`/usr/bin/x` is a path, `/help` a command."""
+    return "/" not in text[1:].partition(" ")[0]
+
+
+def converse(app: App, first: list[tuple[str, bool]], *, model: str = "", yes: bool = False) -> int:
+    """Talk at the terminal until the user leaves; the exit status."""
+    from clew.stores.typed import Typed  # heavy
+
+    endpoint = app.catalogue.endpoint(model or app.loaded.settings.model)
+    room = app.agent_room(yes=yes)
+    talk = Conversation(app, endpoint, room)
+    talk.look_at_branch()
+    typed = Typed(app.home.data / "typed.jsonl", app.redactor)
+    before = termios.tcgetattr(sys.stdin.fileno())
+    try:
+        keys = QuickInput(sys.stdin)
+        front = Front(app, talk, paint_of(app), typed, keys)
+        asyncio.run(front.run(first))
+    finally:
+        _restored(before)
+        talk.close()
+    if talk.session is not None:
+        id_ = talk.session.id
+        click.echo(say("term.left", app.language, id_, id_))
+    return 0
+
+
+def paint_of(app: App) -> Paint:
+    """Colours as the settings and the terminal have them."""
+    wanted, environ = app.loaded.settings.color, app.environ
+    colored = wanted == "always" or (wanted == "auto" and environ.get("TERM") != "dumb")
+    deep = environ.get("COLORTERM", "") in ("truecolor", "24bit")
+    depth = "truecolor" if deep else "256" if "256" in environ.get("TERM", "") else "standard"
+    back = environ.get("COLORFGBG", "").rpartition(";")[2]
+    return Paint(80, colored, depth, "light" if back in ("7", "15") else "")
+
+
+def _restored(before: list[object]) -> None:
+    """The terminal as it was, whatever happened."""
+    with contextlib.suppress(OSError, ValueError, termios.error):
+        termios.tcsetattr(sys.stdin.fileno(), termios.TCSADRAIN, before)  # type: ignore[arg-type]
+    with contextlib.suppress(OSError, ValueError):
+        sys.stdout.write("\x1b[?2026l\x1b[?2004l\x1b[?25h\x1b[0m\r\x1b[J")
+        sys.stdout.flush()
+
+

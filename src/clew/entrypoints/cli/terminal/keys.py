@@ -1,0 +1,154 @@
+"""Which key does what."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from prompt_toolkit.filters import Condition, completion_is_selected, has_completions
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.keys import Keys
+
+from clew.entrypoints.cli.terminal.screen import Screen
+
+
+class Desk(Protocol):
+    """What keys are for."""
+
+    @property
+    def screen(self) -> Screen:
+        """Where they are typed."""
+        ...
+
+    @property
+    def working(self) -> bool:
+        """Whether a run is under way."""
+        ...
+
+    def entered(self, text: str, *, later: bool) -> None:
+        """A line is complete; `later`: it is meant for after the run."""
+        ...
+
+    def pasted(self, text: str) -> None:
+        """Text was pasted into the line."""
+        ...
+
+    @property
+    def behind_mark(self) -> bool:
+        """Whether the cursor stands behind something folded."""
+        ...
+
+    def rubbed_out(self) -> None:
+        """Take that away."""
+        ...
+
+    def escaped(self) -> None:
+        """Esc."""
+        ...
+
+    def broken(self) -> None:
+        """Ctrl-C."""
+        ...
+
+    def left(self) -> None:
+        """Leave."""
+        ...
+
+    def unfolded(self) -> None:
+        """Show the last output whole."""
+        ...
+
+    def answered(self, key: str) -> None:
+        """A key for the question that is open."""
+        ...
+
+    def reasoned(self, text: str) -> None:
+        """Why not."""
+        ...
+
+
+def bindings(desk: Desk) -> KeyBindings:
+    """The keys of the terminal."""
+    keys = KeyBindings()
+    on_line = Condition(lambda: desk.screen.mode == "line")
+    on_question = Condition(lambda: desk.screen.mode == "question")
+    on_why = Condition(lambda: desk.screen.mode == "why")
+    working = Condition(lambda: desk.working)
+    _line(keys, desk, on_line, working)
+    _always(keys, desk, on_line)
+
+    @keys.add(Keys.Any, filter=on_question)
+    def _(event: KeyPressEvent) -> None:
+        desk.answered(event.data)
+
+    @keys.add("c-d", filter=on_question)
+    def _(event: KeyPressEvent) -> None:
+        """Nothing: an open question is answered first."""
+
+    @keys.add("enter", filter=on_why)
+    def _(event: KeyPressEvent) -> None:
+        desk.reasoned(desk.screen.why.text)
+
+    return keys
+
+
+def _line(keys: KeyBindings, desk: Desk, on_line: Condition, working: Condition) -> None:
+    def line(event: KeyPressEvent) -> str:
+        return desk.screen.line.text
+
+    @keys.add("enter", filter=on_line & has_completions & completion_is_selected)
+    def _(event: KeyPressEvent) -> None:
+        desk.screen.line.complete_state = None
+
+    @keys.add("enter", filter=on_line & ~completion_is_selected)
+    def _(event: KeyPressEvent) -> None:
+        buffer = desk.screen.line
+        if buffer.document.text_before_cursor.endswith("\\"):
+            buffer.delete_before_cursor()
+            buffer.insert_text("\n")
+            return
+        desk.entered(line(event), later=False)
+
+    @keys.add("escape", "enter", filter=on_line & working)
+    def _(event: KeyPressEvent) -> None:
+        desk.entered(line(event), later=True)
+
+    @keys.add("escape", "enter", filter=on_line & ~working)
+    @keys.add("c-j", filter=on_line)
+    def _(event: KeyPressEvent) -> None:
+        desk.screen.line.insert_text("\n")
+
+    @keys.add(Keys.BracketedPaste, filter=on_line)
+    def _(event: KeyPressEvent) -> None:
+        desk.pasted(event.data)
+
+    @keys.add("backspace", filter=on_line & Condition(lambda: desk.behind_mark))
+    def _(event: KeyPressEvent) -> None:
+        desk.rubbed_out()
+
+    @keys.add("c-d", filter=on_line & Condition(lambda: not desk.screen.line.text))
+    def _(event: KeyPressEvent) -> None:
+        desk.left()
+
+
+def _always(keys: KeyBindings, desk: Desk, on_line: Condition) -> None:
+    @keys.add("escape", filter=on_line & has_completions)
+    def _(event: KeyPressEvent) -> None:
+        desk.screen.line.cancel_completion()
+        if desk.working:
+            desk.escaped()
+
+    @keys.add("escape", filter=~(on_line & has_completions))
+    def _(event: KeyPressEvent) -> None:
+        desk.escaped()
+
+    @keys.add("c-c")
+    def _(event: KeyPressEvent) -> None:
+        desk.broken()
+
+    @keys.add("c-o")
+    def _(event: KeyPressEvent) -> None:
+        desk.unfolded()
+
+    @keys.add("c-l")
+    def _(event: KeyPressEvent) -> None:
+        event.app.renderer.clear()

@@ -1,0 +1,102 @@
+"""Pasted text: told from typed text also where the terminal does not say so, and shown folded."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final, TextIO
+
+from prompt_toolkit.input.vt100 import Vt100Input
+from prompt_toolkit.key_binding.key_processor import KeyPress
+from prompt_toolkit.keys import Keys
+
+LONG: Final = 8
+"""Lines from which on a paste is shown folded."""
+_LONG_TEXT: Final = 2_000
+"""Characters from which on it is, however few lines it has."""
+_CHUNK: Final = 1_000
+"""About the bytes that one read gives at most: so many at once are no typing."""
+_APART: Final = 0.05
+"""Seconds between two reads of one paste."""
+_TYPED: Final = {Keys.ControlM: "\n", Keys.ControlJ: "\n", Keys.ControlI: "\t"}
+
+
+class QuickInput(Vt100Input):
+    """Keys of a terminal. A burst with line breaks in it is one paste, also without brackets around it."""
+
+    def __init__(self, stdin: TextIO) -> None:
+        super().__init__(stdin)
+        self._last = 0.0
+
+    def read_keys(self) -> list[KeyPress]:
+        """The keys of one read; those of a burst as one paste."""
+        keys = super().read_keys()
+        now = time.monotonic()
+        text = _typed(keys)
+        if text is None:
+            return keys
+        breaks = text.rstrip("\n")
+        burst = len(text) > 1 and ("\n" in breaks or len(text) >= _CHUNK or text.endswith("\n\n"))
+        goes_on = now - self._last < _APART
+        if not (burst or goes_on):
+            return keys
+        self._last = now
+        return [KeyPress(Keys.BracketedPaste, text)]
+
+
+def _typed(keys: list[KeyPress]) -> str | None:
+    """The text that these keys type; None where one of them is a command."""
+    pieces: list[str] = []
+    for one in keys:
+        if isinstance(one.key, Keys):
+            if one.key not in _TYPED:
+                return None
+            pieces.append(_TYPED[one.key])
+        else:
+            pieces.append(one.key)
+    return "".join(pieces) if pieces else None
+
+
+@dataclass(slots=True)
+class Pastes:
+    """Texts that stand in the line as a mark of their size."""
+
+    mark: Callable[[int, int], str]
+    """Lines and number of the paste: what stands for it."""
+    texts: dict[str, str] = field(default_factory=dict[str, str])
+    _last: tuple[str, float] = ("", 0.0)
+
+    def taken(self, text: str, buffer: Any) -> None:
+        """Put a paste into a line of input, folded where it is long; the rest of one that goes on, into its mark."""
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        mark, when = self._last
+        now = time.monotonic()
+        before = buffer.document.text_before_cursor
+        if mark and now - when < 4 * _APART and before.endswith(mark) and mark in self.texts:
+            whole = self.texts.pop(mark) + text
+            buffer.delete_before_cursor(len(mark))
+        else:
+            whole = text
+        if whole.count("\n") < LONG and len(whole) < _LONG_TEXT:
+            buffer.insert_text(whole)
+            return
+        lines = whole.count("\n") + (not whole.endswith("\n"))
+        number = 1
+        while (mark := self.mark(lines, number)) in self.texts and self.texts[mark] != whole:
+            number += 1
+        self.texts[mark] = whole
+        buffer.insert_text(mark)
+        self._last = (mark, now)
+
+    def behind(self, buffer: Any) -> str:
+        """The mark that the cursor stands behind; empty where there is none."""
+        before = buffer.document.text_before_cursor
+        return next((mark for mark in self.texts if before.endswith(mark)), "")
+
+    def whole(self, text: str) -> str:
+        """The line as it is sent: the pastes in place of their marks."""
+        for mark, paste in self.texts.items():
+            if mark in text:
+                text = text.replace(mark, paste)
+        return text
