@@ -290,6 +290,27 @@ def test_the_next_window_is_told_plan_and_ledger_and_its_answer_is_compared(yard
     assert [step.text for step in found.missing] == ["a siren for the crew"] and not found.contradicted
 
 
+@pytest.mark.requirement("W-05", "W-12")
+def test_the_next_window_is_told_which_files_others_changed_meanwhile(yard: Yard, tmp_path: Path) -> None:
+    handoff = yard.handoff()
+    work = write(tmp_path / "work", {"crane/lock.py": "FORCE = 7\n", "crane/old.py": "FORCE = 5\n"})
+    edits = [Used("edit_file", {"path": path, "new_string": "FORCE = 7"}) for path in ("crane/old.py", "crane/lock.py")]
+    handoff.keep(
+        [*EVENTS[:1], *edits, Used("edit_file", {"path": "../out.py", "new_string": "x"})], Window("s"), trigger="end"
+    )
+    for path in ("crane/lock.py", "crane/old.py"):
+        os.utime(work / path, (yard.at.timestamp(), yard.at.timestamp()))
+    same = handoff.hint(Window("t"), root=work).text
+    assert "somebody else" not in same and "`crane/lock.py`" in same
+    (work / "crane/old.py").unlink()
+    write(work, {"crane/lock.py": "FORCE = 8\n"})
+    os.utime(work / "crane/lock.py", (yard.at.timestamp() + 60, yard.at.timestamp() + 60))
+    text = handoff.hint(Window("t"), root=work).text
+    assert "removed by somebody else: `crane/old.py`" in text and "`crane/lock.py` (FORCE = 8)" in text
+    assert "FORCE = 7" not in text and "somebody else: `../out.py`" not in text
+    assert "somebody else" not in handoff.hint(Window("t")).text, "the ledger itself is not touched"
+
+
 @pytest.mark.requirement("W-05", "R-10")
 def test_what_is_handed_over_is_searched_and_never_comes_to_mind_by_itself(yard: Yard) -> None:
     handoff = yard.handoff()

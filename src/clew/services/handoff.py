@@ -9,17 +9,20 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import Path
 from typing import Final, Literal
 
 from clew.core.handoff.account import Account, account
-from clew.core.handoff.continuation import MOST_BYTES, Continuation, continuation, first_sentence
+from clew.core.handoff.continuation import MOST_BYTES, Continuation, continuation, elements, first_sentence
 from clew.core.handoff.drift import Drift, drift
-from clew.core.handoff.events import Asked, Event
+from clew.core.handoff.events import Altered, Asked, Event
 from clew.core.handoff.gate import Trigger, Wish, may_write
 from clew.core.handoff.ledger import Language, Ledger, Sections, age, is_chinese, newest, of_window, sections_of
 from clew.core.handoff.plan import Difference, Plan, difference, lines_of_difference, read_plan
 from clew.core.handoff.references import HANDOFF, PLAN, reference
+from clew.core.handoff.works import changed_files
 from clew.core.memory.document import read_document
+from clew.core.text.content import decode
 from clew.core.text.printable import printable
 from clew.errors import NotFound, UsageError
 from clew.services.memory import Memory, OpenedDocument, first_words
@@ -27,6 +30,10 @@ from clew.stores.handoff import Handoffs, Kept, PlanVersion
 
 _PLACE: Final = re.compile(r"L?(\d{1,7})(?:-L?(\d{1,7}))?")
 _NAME: Final = "Handoff"
+_GRACE: Final = 1.0
+"""Seconds."""
+_MOST_LOOKED: Final = 100_000
+"""Bytes of a file whose text is looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,10 +188,14 @@ class Handoff:
 
     # ------------------------------------------------------------------ the next window
 
-    def hint(self, window: Window | None = None, *, most: int = MOST_BYTES) -> Continuation:
+    def hint(self, window: Window | None = None, *, most: int = MOST_BYTES, root: Path | None = None) -> Continuation:
         """The continuation hint for a window, without secrets; its text is empty where there is nothing to go on from.
-        That it was made is audited as an injection."""
+        With `root`, the folder that is worked in, it also tells of files that others changed since the ledger was
+        written. That it was made is audited as an injection."""
         ledger, plan = self.newest(window), self.plan()
+        if ledger is not None and root is not None and (since := altered(ledger, root)):
+            told = account(since, before=ledger, plan=plan_of(plan) if plan else None, language=_of_ledger(ledger))
+            ledger = replace(ledger, sections=told.sections)
         made = self.hint_of(plan, ledger, most=most)
         if made.text:
             self.memory.audit.write(
@@ -294,6 +305,28 @@ class Handoff:
         return Handed(kept.action, ref, kept, audited=audited)
 
 
+def altered(ledger: Ledger, root: Path) -> list[Event]:
+    """Files that a ledger says were changed in its window, as far as somebody else has changed or removed them since.
+    Only files below `root` are looked at."""
+    moment, found = ledger.updated or ledger.created, list[Event]()
+    if moment is None:
+        return found
+    for name in changed_files(elements(ledger)):
+        path = root / name
+        try:
+            if not path.resolve().is_relative_to(root.resolve()):
+                continue
+            status = path.stat()
+            # A second of grace: what a tool wrote last was not changed by somebody else.
+            if status.st_mtime > moment.timestamp() + _GRACE and status.st_size <= _MOST_LOOKED:
+                found.append(Altered(name, decode(path.read_bytes()) or ""))
+        except FileNotFoundError:
+            found.append(Altered(name, gone=True))
+        except (OSError, ValueError):
+            continue
+    return found
+
+
 def plan_of(version: PlanVersion | None) -> Plan:
     """What a version says; an empty plan where there is none."""
     return read_plan(version.text) if version is not None else Plan()
@@ -324,6 +357,10 @@ def _lines(place: str, count: int) -> tuple[int, int]:
     if not 1 <= first <= last or first > count:
         raise NotFound(f"there are no lines {first} to {last}: it has {count}", hint="leave out what follows `#`")
     return first, min(last, count)
+
+
+def _of_ledger(ledger: Ledger) -> Language:
+    return "zh" if is_chinese(ledger.sections.by_name().values()) else "en"
 
 
 def _language(events: Sequence[Event]) -> Language:

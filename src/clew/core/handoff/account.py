@@ -34,7 +34,7 @@ from clew.core.handoff.gate import is_small_talk
 from clew.core.handoff.ledger import Language, Ledger, Sections, sections_of
 from clew.core.handoff.plan import Plan, read_plan
 from clew.core.handoff.sentences import cut, ends, sentences, size
-from clew.core.handoff.works import OWN_WORDS, Works
+from clew.core.handoff.works import OWN_WORDS, Works, changed_files
 
 MOST_REQUEST: Final = 6_000
 """Bytes of the user's request that a ledger keeps."""
@@ -154,6 +154,7 @@ class _Telling:
                 self._keep("found", found or text)
         for text in before.progress:
             self._keep("noted", text)
+        self._works.changed_before(changed_files(before))
         self._ahead = before.next[0] if before.next else ""
         if before.request:
             self._requests.append(_Request(before.request, question=False))

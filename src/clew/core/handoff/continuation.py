@@ -61,6 +61,8 @@ _BULLET = lazy_pattern(r"^\s*(?:[-*+]|\d{1,3}[.)、])\s+(?:\[[ xX]\]\s*)?")
 _GOAL = lazy_pattern(r"^\s*(?:goal|objective|目标)\s*[:：]\s*", re.IGNORECASE)
 _NEXT = lazy_pattern(r"^\s*(?:next(?: step)?s?|下一步|接下来)\s*[:：]\s*", re.IGNORECASE)
 _TERMS = lazy_pattern(r"^\s*(?:terms?(?: worth searching for)?|search for|关键词|可搜索)\s*[:：]\s*", re.IGNORECASE)
+_REMOVED = lazy_pattern(r"\[REDACTED[^\]\n]{0,80}\]")
+"""What stands where a secret was: nothing to search for."""
 _QUOTE = lazy_pattern(r"^\s{0,3}>\s?")
 
 
@@ -265,7 +267,7 @@ def worth_searching(texts: Iterable[str], shown: Iterable[str] = ()) -> list[str
     """Names, paths and quoted words in texts that a search would find something by; those `shown` come last."""
     found: dict[str, int] = {}
     for text in texts:
-        query = query_terms(text[:4_000])
+        query = query_terms(_REMOVED.sub(" ", text[:4_000]))
         for term in map(visible, (*query.paths, *query.identifiers, *query.quoted)):
             if 3 <= len(term) <= 48 and "\n" not in term:
                 found[term] = found.get(term, 0) + 1

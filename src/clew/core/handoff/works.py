@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
+from clew.core.handoff.continuation import Elements
 from clew.core.handoff.cues import BAD_LINE, CODE_LINE, GOOD_LINE, READS, RUNNERS, TAKES_BACK, WRITES
 from clew.core.handoff.events import Altered, Used
 from clew.core.handoff.force import Later
@@ -101,6 +102,11 @@ class Works:
             self._runs.append(_Run(" ".join(words[:2]), tuple(words[2:6]), ok=False, told=match[0]))
         return match is not None
 
+    def changed_before(self, paths: list[str]) -> None:
+        """Files that an earlier ledger says were changed: they are named on, without what was written."""
+        for path in paths[-_MOST_FILES // 2 :]:
+            self._files.setdefault(path, "")
+
     def take_back(self) -> None:
         """The last change to a file was taken back: what it said does not hold."""
         if self._files:
@@ -149,6 +155,15 @@ class Works:
         words = _words(command)
         run = _Run(" ".join(words[:2]), tuple(words[2:6]), ok, f"`{cut(command, 120)}`{why}")
         self._runs = [one for one in self._runs if not run.settles(one)] + [run]
+
+
+def changed_files(state: Elements) -> list[str]:
+    """Paths that the lines of a ledger say were changed, those that were changed last at the end."""
+    found: list[str] = []
+    for line in state.state:
+        word = next((form for form in _WORDS["changed"] if line.startswith(form)), "")
+        found += re.findall(r"(?:^|; )`([^`]+)`", line.removeprefix(word)) if word else []
+    return found
 
 
 def _shape(row: str) -> str:
