@@ -96,3 +96,23 @@ def pair(folder: Path, files: dict[str, str | bytes]) -> tuple[Machine, Machine]
     one.sync()
     assert one.files() == two.files()
     return one, two
+
+
+STOPPING = """
+import os, signal, sys
+from pathlib import Path
+from clew.adapters.memory_git import MemoryGit
+from clew.adapters.memory_repository import MemoryRepository
+from clew.services import sync, sync_folder, sync_recovery
+calls = 0
+def stopping(place, name):
+    original = getattr(place, name)
+    def call(*arguments, **more):
+        global calls
+        calls += 1
+        if calls == int(sys.argv[2]):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return original(*arguments, **more)
+    setattr(place, name, call)
+"""
+"""The head of a program that is killed before the n-th call of what it hands to `stopping`; n is its last argument."""

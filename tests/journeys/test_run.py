@@ -99,7 +99,10 @@ def test_what_installed_extensions_want_read_is_injected_by_name_and_a_broken_on
     here: World, tmp_path: Path
 ) -> None:
     write(tmp_path / "packages", {
-        "acme_rules.py": "TEXT = 'Use the Acme linter.'\ndef late():\n    return 'Zebra rules.'\ndef broken():\n    raise OSError('gone')\n",
+            "acme_rules.py": (
+                "TEXT = 'Use the Acme linter.'\n\ndef late():\n    return 'Zebra rules.'\n\n"
+                "def broken():\n    raise OSError('gone')\n"
+            ),
         "acme_rules-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: acme-rules\nVersion: 1.0\n",
         "acme_rules-1.0.dist-info/entry_points.txt": (
             "[clew.injections]\nzebra = acme_rules:late\nacme = acme_rules:TEXT\nbroken = acme_rules:broken\n"

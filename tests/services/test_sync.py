@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.command import clew, git
-from tests.memory_machines import Machine, machine, pair, remote_of
+from tests.memory_machines import STOPPING, Machine, machine, pair, remote_of
 
 from clew.app import App
 from clew.errors import ClewError, ConfigError, Conflict, NotFound, Refused, StoreBusy, UsageError
@@ -457,23 +457,9 @@ def test_what_stands_in_the_way_is_not_overwritten(tmp_path: Path) -> None:
     assert one.text("user/private.md") == "mine alone\n"
 
 
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from clew.adapters.memory_git import MemoryGit
-from clew.services import sync, sync_folder
-calls = 0
-def stopping(name, original):
-    def call(*arguments, **more):
-        global calls
-        calls += 1
-        if calls == int(sys.argv[2]):
-            os.kill(os.getpid(), signal.SIGKILL)
-        return original(*arguments, **more)
-    return call
-from clew.adapters.memory_repository import MemoryRepository
-MemoryRepository.run = stopping("run", MemoryRepository.run)
-sync_folder.put = stopping("put", sync_folder.put)
+KILLED = f"""{STOPPING}
+stopping(MemoryRepository, "run")
+stopping(sync_folder, "put")
 sync.synchronise(MemoryGit(Path(sys.argv[1]), os.environ))
 print("done")
 """

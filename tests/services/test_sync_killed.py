@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.memory_machines import Machine, pair
+from tests.memory_machines import STOPPING, Machine, pair
 
 from clew.adapters.memory_git import MemoryGit
 from clew.errors import StoreBusy
@@ -29,22 +29,7 @@ LOG = "workspaces/w/logs/2026-03-01.md"
 LINES = "".join(f"line {number}\n" for number in range(12))
 START: dict[str, str | bytes] = {NOTE: LINES, OTHER: "other\n", GONE: "gone\n", LOG: "# Day\n\n09:00 begun\n"}
 
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from clew.adapters.memory_git import MemoryGit
-from clew.adapters.memory_repository import MemoryRepository
-from clew.services import sync, sync_folder, sync_recovery
-calls = 0
-def stopping(place, name):
-    original = getattr(place, name)
-    def call(*arguments, **more):
-        global calls
-        calls += 1
-        if calls == int(sys.argv[2]):
-            os.kill(os.getpid(), signal.SIGKILL)
-        return original(*arguments, **more)
-    setattr(place, name, call)
+KILLED = f"""{STOPPING}
 for place, names in (
     (sync_recovery, ("_note", "_mark", "change_file", "finish")),
     (sync_folder, ("put",)), (sync, ("forget",)),
