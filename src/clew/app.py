@@ -227,6 +227,7 @@ class App:
         from clew.services.agent_room import AgentRoom
         from clew.services.handoff import Handoff
         from clew.services.sessions import Ground
+        from clew.stores.approvals import Approvals
         from clew.stores.transcripts import Transcripts
 
         workspace, shell = self.workspace, self.environ.get("SHELL") or self.environ.get("COMSPEC", "")
@@ -246,6 +247,10 @@ class App:
             ignore=self.loaded.settings.ignore,
             rules=[rule_of(rule) for rule in rules],
             yes=yes,
+            approvals=Approvals(self.home.data),
+            servers=self.loaded.settings.mcp_servers,
+            server_wait=self.loaded.settings.mcp_wait,
+            server_timeout=self.loaded.settings.mcp_timeout,
         )
 
     def _branch(self) -> str:

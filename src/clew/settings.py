@@ -14,6 +14,7 @@ from typing import Any
 
 from clew.adapters.home import find_home
 from clew.adapters.yaml_file import read_yaml
+from clew.core.agent.servers import ServerEntry
 from clew.core.context.fragment import DEFAULT_WEIGHTS
 from clew.core.text.printable import printable
 from clew.errors import ConfigError, NotFound, Refused
@@ -59,6 +60,13 @@ class Settings:
     """Seconds that a model may stay silent before Clew gives up, 1 to 3600."""
     memory_scope: str = "all"
     """Which notes may enter a context: `all`, `workspace` or `none`. A project file can only narrow it."""
+    mcp_servers: Mapping[str, ServerEntry] = field(default_factory=dict[str, ServerEntry])
+    """The user's own MCP servers by name: `command`, `args` and `env`, or `url`, `type` and `headers`; `enabled: false`
+    keeps one aside. Never from a project file."""
+    mcp_wait: float = 3.0
+    """Seconds that the first run of a session waits for MCP servers, 0 to 60. Never from a project file."""
+    mcp_timeout: float = 120.0
+    """Seconds that an MCP server may stay silent in a call, 1 to 3600. Never from a project file."""
     color: str = "auto"
     """Colour on a terminal: `auto`, `always` or `never`; `NO_COLOR` means `never`."""
 

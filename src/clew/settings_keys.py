@@ -10,6 +10,8 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 
 from clew.adapters.yaml_file import Listing, Node, Scalar, Table, plain
+from clew.core.agent.servers import KEYS as SERVER_KEYS
+from clew.core.agent.servers import ServerEntry, entry_of
 from clew.core.context.fragment import DEFAULT_WEIGHTS
 from clew.core.text.printable import printable
 from clew.errors import ConfigError, Refused, UsageError
@@ -20,12 +22,12 @@ _DEFAULT_ANCHOR_WEIGHT = 80
 
 PROTECTED = frozenset({
     "model", "models", "endpoint", "endpoints", "base_url", "base_urls", "url", "urls", "host", "proxy", "provider",
-    "providers", "api_key", "api_keys", "apikey", "key", "keys", "token", "tokens", "secret", "secrets", "credential",
-    "credentials", "password", "command", "commands", "exec", "run", "shell", "hook", "hooks", "script", "scripts",
-    "server", "servers", "mcp", "mcp_servers", "mcpservers", "lsp", "tool", "tools", "plugin", "plugins", "extension",
-    "extensions", "injections", "permission", "permissions", "allow", "allowed", "yes", "memory", "memory_root",
-    "memory_dir", "root", "home", "env", "environment", "redact", "redaction", "timeout", "language", "lang", "color",
-    "colour",
+    "providers", "api_key", "api_keys", "apikey", "key", "keys", "token", "tokens", "secret", "secrets",
+    "credential", "credentials", "password", "command", "commands", "exec", "run", "shell", "hook", "hooks",
+    "script", "scripts", "server", "servers", "mcp", "mcp_servers", "mcpservers", "mcp_wait", "mcp_timeout", "lsp",
+    "tool", "tools", "plugin", "plugins", "extension", "extensions", "injections", "permission", "permissions",
+    "allow", "allowed", "yes", "memory", "memory_root", "memory_dir", "root", "home", "env", "environment",
+    "redact", "redaction", "timeout", "language", "lang", "color", "colour",
 })  # fmt: skip
 """Names that a project file may not set, whether Clew knows them elsewhere or not."""
 
@@ -240,6 +242,33 @@ def _endpoints(name: str, node: Node, place: Place) -> dict[str, str]:
     return found
 
 
+def _servers(name: str, node: Node, place: Place) -> dict[str, ServerEntry]:
+    found: dict[str, ServerEntry] = {}
+    for key, line, value in _pairs(name, node, place, "a table of `name: command`"):
+        at = Place(place.label, line)
+        if not isinstance(value, Table):
+            raise _wrong(key, "`command` and `args`, or `url`", value, place)
+        for inner, below, _ in value.pairs:
+            if inner not in SERVER_KEYS:
+                raise _unknown(inner, key, SERVER_KEYS, Place(place.label, below))
+        try:
+            found[key] = entry_of(key, _values(value))
+        except ConfigError as error:
+            raise ConfigError(f"{at}: the MCP server `{printable(key, 60)}`: {error}", hint=error.hint) from error
+    return found
+
+
+def _values(node: Node) -> object:
+    """A node as plain values; text as it is written, so that `8080` in a list of arguments stays what it is."""
+    match node:
+        case Table(pairs):
+            return {key: _values(value) for key, _, value in pairs}
+        case Listing(items):
+            return [_values(item) for item in items]
+        case Scalar(raw, value):
+            return value if value is None or isinstance(value, bool) else raw
+
+
 def _pairs(name: str, node: Node, place: Place, wanted: str) -> tuple[tuple[str, int, Node], ...]:
     if isinstance(node, Scalar) and node.value is None:
         return ()
@@ -307,6 +336,9 @@ KEYS: dict[str, Key] = {
     "endpoints": Key(_endpoints),
     "timeout": Key(_amount(1, 3600), "CLEW_TIMEOUT"),
     "memory_scope": Key(_choice("all", "workspace", "none"), "CLEW_MEMORY_SCOPE"),
+    "mcp_servers": Key(_servers),
+    "mcp_wait": Key(_amount(0, 60), "CLEW_MCP_WAIT"),
+    "mcp_timeout": Key(_amount(1, 3600), "CLEW_MCP_TIMEOUT"),
     "color": Key(_choice("auto", "always", "never"), "CLEW_COLOR"),
 }
 """Every setting by its name, in the order in which they are shown."""

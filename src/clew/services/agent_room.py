@@ -17,6 +17,7 @@ from clew.adapters.programs import PosixPrograms
 from clew.adapters.shells import Shells
 from clew.adapters.tokenizers import tokenizer_for
 from clew.core.agent.permissions import Rule
+from clew.services.mcp_servers import McpServers, Means, plan_of
 from clew.services.run import Limits, Session, Surroundings
 from clew.services.sessions import Ground, announced, begun, forked, resumed
 from clew.services.tools.command import Workplace, command_environ
@@ -24,13 +25,18 @@ from clew.services.tools.context import new_context_tool
 from clew.services.tools.files import FileDesk
 from clew.services.tools.memory import memory_tools
 from clew.services.tools.search import Search
+from clew.services.tools.servers import Desk
 from clew.services.tools.shell import shell_tool
 from clew.services.tools.terminals import shell_hints, terminal_tools
 from clew.services.tools.tool import Tool
 from clew.services.window import Keeper
+from clew.stores.approvals import Approvals
 from clew.stores.transcripts import Read, Transcript, Transcripts
 
 if TYPE_CHECKING:
+    from clew.adapters.mcp_client import Servers
+    from clew.core.agent.servers import ServerEntry
+    from clew.core.ports import Tokenizer
     from clew.services.handoff import Handoff
     from clew.services.hinting import Hinted, Hinter
     from clew.services.memory import Memory
@@ -56,6 +62,12 @@ class AgentRoom:
     """Patterns of files that are passed over in searches, beside those that git ignores."""
     rules: Sequence[Rule] = ()
     yes: bool = False
+    approvals: Approvals | None = None
+    """Which servers of projects the user allowed; None: no MCP server is started at all."""
+    servers: Mapping[str, ServerEntry] = field(default_factory=dict[str, "ServerEntry"])
+    """The user's own MCP servers."""
+    server_wait: float = 3.0
+    server_timeout: float = 120.0
     _hinter: list[Hinter] = field(default_factory=list["Hinter"])
 
     @contextmanager
@@ -103,7 +115,11 @@ class AgentRoom:
             wanted.append(reason)
             return handed.ref
 
-        desk, tools, shells = self._tools(transcript, keeper, begin, stack)
+        programs = PosixPrograms()
+        stack.callback(programs.close)
+        tokenizer = tokenizer_for(model)
+        servers = self._servers(transcript, programs, tokenizer, stack)
+        desk, tools, shells = self._tools(transcript, keeper, begin, programs, stack)
         told: set[str] = set()
 
         def notices() -> list[str]:
@@ -117,7 +133,7 @@ class AgentRoom:
             recall=recall,
             clock=self.ground.clock,
             redact=self.redact,
-            tokenizer=tokenizer_for(model),
+            tokenizer=tokenizer,
             rules=list(self.rules),
             yes=self.yes,
             notices=notices,
@@ -125,19 +141,42 @@ class AgentRoom:
             forget=desk.forget,
             keeper=keeper,
             wanted=wanted,
+            servers=servers,
         )
 
+    def _servers(
+        self, transcript: Transcript, programs: PosixPrograms, tokenizer: Tokenizer, stack: contextlib.ExitStack
+    ) -> McpServers | None:
+        """The MCP servers of a session, on their way; None where there are none."""
+        root = Path(os.path.realpath(self.ground.root))
+        plan = plan_of(root, self.servers)
+        if self.approvals is None or not (plan.entries or plan.notices):
+            return None
+
+        def opened() -> Servers:
+            from clew.adapters.mcp_client import Servers  # noqa: PLC0415 -- only where there are servers
+
+            return Servers(programs, root, self.server_timeout)
+
+        means = Means(
+            root, self.environ, command_environ(self.environ), self.redact, self.ground.clock, self.approvals,
+            tokenizer, self.server_wait,
+        )  # fmt: skip
+        servers = McpServers(plan, means, Desk(self.server_timeout, self.redact, transcript.folder), opened)
+        stack.callback(servers.close)
+        servers.begin()
+        return servers
+
     def _tools(
-        self, transcript: Transcript, keeper: Keeper, begin: Callable[[str], str], stack: contextlib.ExitStack
+        self, transcript: Transcript, keeper: Keeper, begin: Callable[[str], str], programs: PosixPrograms,
+        stack: contextlib.ExitStack,
     ) -> tuple[FileDesk, list[Tool[Any]], Callable[[], str]]:
-        """All tools of a session, in the order in which the model gets them; the desk of files; the open shells."""
+        """The own tools of a session, in the order in which the model gets them; the desk of files; the open shells."""
         root = Path(os.path.realpath(self.ground.root))
         scratch = transcript.folder
         desk = FileDesk(root, self.ground.cwd, self.redact, self.strictly, (scratch,))
         search = Search(root, self.ground.cwd, self.redact, self.strictly, (scratch,), self.ignore)
         place = Workplace(root, command_environ(self.environ), self.redact)
-        programs = PosixPrograms()
-        stack.callback(programs.close)
         shells = Shells(programs)
         stack.callback(shells.close)
         memory = memory_tools(

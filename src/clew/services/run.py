@@ -30,6 +30,7 @@ from clew.core.memory.recall import Hint
 from clew.core.ports import Message, Tokenizer
 from clew.services.handoff import Handed
 from clew.services.hinting import Hinted as HintedBy
+from clew.services.mcp_servers import McpServers
 from clew.services.tools.tool import Tool
 from clew.services.window import GO_ON, Keeper
 from clew.stores.transcripts import Read, Renewed, Transcript
@@ -96,6 +97,8 @@ class Surroundings:
     """Called when the model no longer knows what it read: at the start of each run and window."""
     wanted: list[str] = field(default_factory=list[str])
     """Why a fresh window is wanted before the next request; empty: none is."""
+    servers: McpServers | None = None
+    """MCP servers, whose tools come after the others."""
     keeper: Keeper | None = None
     """Watches the window and hands over; None: windows have no end here (a sub-agent)."""
 
@@ -126,6 +129,7 @@ class Session:
 
     def __init__(self, around: Surroundings, read: Read) -> None:
         self.around = around
+        self._own = tuple(around.tools)
         self.opened = read.opened
         self.records = list(read.records())
         self.window = read.windows
@@ -160,6 +164,27 @@ class Session:
     def stop(self) -> None:
         """End the run that is under way, from any thread."""
         self.interrupt.set()
+
+    def join(self, person: Person) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Take the tools of the MCP servers that are there now. What the user is told of that, and what the model is.
+
+        The first run of a session keeps their instructions as a layer; those of a server that comes later go along
+        with the message, since nothing that was sent may change.
+        """
+        servers = self.around.servers
+        if servers is None:
+            return (), ()
+        joined = servers.gather(person, self.interrupt.event.is_set)
+        self.around.tools = [*self._own, *joined.tools]
+        known = {origin for origin, _ in self.opened.injections}
+        fresh = tuple((origin, text) for origin, text in joined.injections if origin not in known)
+        if fresh and not self.records:
+            self.opened = msgspec.structs.replace(self.opened, injections=(*self.opened.injections, *fresh))
+            self.around.transcript.append(self.opened)
+            return joined.notices, ()
+        told = [f"{origin} has joined; its instructions:\n{text}" for origin, text in fresh]
+        before = [block for record in self.records for block in record.blocks]
+        return joined.notices, tuple(one for one in told if not any(one in block for block in before))
 
     def renew(self, reason: str) -> Handed | None:
         """Begin a fresh window between two runs. Raises what the store raises; then all stays as it was."""

@@ -78,8 +78,12 @@ class Run:
         for trouble in session.trouble:
             self.tell(Notice(trouble))
         session.trouble.clear()
+        told, asides = session.join(self.person)
+        self._tools = {tool.name: tool for tool in around.tools}
+        for notice in told:
+            self.tell(Notice(notice))
         hints = self._recall(self.message, "user")
-        prepared = session.prepare(self.message, self._model, self.limits, hints)
+        prepared = session.prepare(self.message, self._model, self.limits, hints, asides)
         session.last = prepared
         around.transcript.append(
             Began(

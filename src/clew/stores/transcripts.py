@@ -30,7 +30,11 @@ _LONGEST_TITLE: Final = 120
 
 
 class Opened(msgspec.Struct, tag_field="type", tag="session", omit_defaults=True):
-    """The first line: what the session stands on, unchanged while it lives."""
+    """The first line: what the session stands on, unchanged while it lives.
+
+    Before the first run there may be a second one, which takes its place: what MCP servers want the model to read is
+    known only when they have started.
+    """
 
     id: str
     at: str
@@ -312,6 +316,8 @@ def read_transcript(path: Path) -> Read:
             lines.append(_DECODER.decode(raw))
         except (msgspec.DecodeError, UnicodeDecodeError):
             skipped += 1
+    while len(lines) > 1 and isinstance(lines[0], Opened) and isinstance(lines[1], Opened):
+        del lines[0]
     if not lines or not isinstance(lines[0], Opened):
         raise StoreError(f"the session {path.stem} is damaged: it does not say where it began", hint=str(path))
     if lines[0].format > FORMAT:

@@ -6,13 +6,15 @@ import contextlib
 import json
 import os
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import click
 import msgspec
 
 from clew.app import App
+from clew.core.agent.servers import ServerEntry
 from clew.core.text.printable import printable
 from clew.entrypoints.cli.files_zh import commented
 from clew.entrypoints.cli.style import apply_color, aside, json_line, line, pale
@@ -135,7 +137,10 @@ def write_whole(target: Path, text: str) -> None:
 
 
 def plain(value: Any) -> Any:
-    """A value of the settings as JSON knows it."""
+    """A value of the settings as JSON knows it; what may hold a key is left out."""
+    if isinstance(value, Mapping):
+        pairs = cast("Mapping[str, Any]", value)
+        value = {name: one.shown if isinstance(one, ServerEntry) else one for name, one in pairs.items()}
     return msgspec.to_builtins(value)
 
 
