@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from clew.services.hinting import Hinter
     from clew.services.memory import Memory
     from clew.services.memory_source import MemorySource
+    from clew.services.session_search import SessionSearch
     from clew.stores.audit import Audit
     from clew.stores.exchanges import ExchangeStore
 
@@ -131,6 +132,8 @@ class App:
 
         def search(question: str) -> Sequence[Hit]:
             memory = self.memory()
+            # What was said to the agent is no context of a question.
+            memory.sessions = None
             return memory.recall(question, chosen=memory.own(personal=personal)).hits
 
         return MemorySource(
@@ -186,6 +189,24 @@ class App:
             branch=self._branch(),
             session=session,
             follow=lambda paths: self.afterwards().follow(paths),
+            sessions=self.session_search(session),
+        )
+
+    def session_search(self, session: str = "") -> SessionSearch:
+        """Searches the agent's sessions, as the session of that id does."""
+        from datetime import datetime  # heavy, as above
+
+        from clew.services.session_search import SessionSearch, sessions_index_path
+        from clew.stores.transcripts import Transcripts
+
+        return SessionSearch(
+            transcripts=Transcripts(self.home.data / "sessions", self.redactor),
+            path=sessions_index_path(self.home),
+            redact=self.redactor,
+            audit=self.audit,
+            workspace=self.workspace.id,
+            clock=lambda: datetime.now().astimezone(),
+            session=session,
         )
 
     def hinter(self) -> Hinter:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from pathlib import Path
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from clew.adapters.memory_git import MemoryGit
 from clew.core.memory.check import Finding, check, mends
@@ -31,12 +31,16 @@ from clew.core.text.redact_lines import lines_kept
 from clew.core.text.scalars import Given
 from clew.errors import ClewError, NotFound, Refused, UsageError
 from clew.services.memory_known import Behind, Known, same
-from clew.services.memory_search import BUDGET, SCOPES, VARIANT, Found, rebuild, search_memory
+from clew.services.memory_search import BUDGET, SCOPES, VARIANT, Found, joined, rebuild, search_memory
 from clew.stores.audit import Audit
 from clew.stores.documents import Documents, Receipt
 from clew.stores.importing import Plan, Step, carry_out, import_folder
 from clew.stores.memory_index import MemoryIndex
 from clew.stores.memory_reading import Filter
+from clew.stores.sqlite_file import remove
+
+if TYPE_CHECKING:
+    from clew.services.session_search import SessionSearch
 
 _MOST_WORDS: Final = 9
 _MOST_FIRST: Final = 56
@@ -116,6 +120,10 @@ class Memory:
     """Paths that were written since this was opened or closed."""
     progress: Callable[[int, int], None] | None = None
     """Told of files that were read and of how many there are to read; what it raises ends that work."""
+    sessions: SessionSearch | None = None
+    """Searches the agent's sessions, for the scopes `sessions` and `all`; None: they are left out."""
+    personal: bool = True
+    """Whether documents of the user, beside those of the workspace, are found and opened."""
 
     # ------------------------------------------------------------------ writing
 
@@ -209,10 +217,19 @@ class Memory:
         if not query.strip():
             raise UsageError("there is nothing to look for", hint="give a question or some words")
         chosen = chosen or self.own()
-        found = search_memory(
-            self.index_path, self.documents, query, scope=scope, chosen=chosen, today=self._today(), budget=budget,
-            progress=self.progress,
-        )  # fmt: skip
+        said = None
+        if self.sessions is not None and scope in ("sessions", "all") and not (chosen.types or chosen.tags):
+            self.sessions.progress = self.progress
+            said = self.sessions.find(query, chosen=chosen, budget=budget if scope == "sessions" else budget // 3)
+        if said is not None and scope == "sessions":
+            found = said
+        else:
+            room = budget if said is None or said.miss else budget - budget // 3
+            found = search_memory(
+                self.index_path, self.documents, query, scope=scope, chosen=chosen, today=self._today(), budget=room,
+                progress=self.progress,
+            )  # fmt: skip
+            found = found if said is None else joined(found, said)
         self.notices.extend(found.notices)
         self._record(query, found)
         return found
@@ -220,7 +237,7 @@ class Memory:
     def own(self, *, personal: bool = True) -> Filter:
         """This workspace and, unless `personal` is off, the user, on the branch at hand."""
         return Filter(
-            workspaces=("", self.workspace) if personal else (self.workspace,),
+            workspaces=("", self.workspace) if personal and self.personal else (self.workspace,),
             branches=(self.branch,) if self.branch else (),
         )
 
@@ -240,7 +257,10 @@ class Memory:
 
         Of several with one name the one that holds is meant, then the one of the branch at hand.
         """
-        return self._known.find(ref, self._is_near, self._narrowed, self.progress)
+        found = self._known.find(ref, self._is_near, self._narrowed, self.progress)
+        if not self.personal and found.tier == "user":
+            raise NotFound(f"`{printable(ref, 80)}` belongs to the user", hint="only the main agent reads it")
+        return found
 
     def listing(self, *, everything: bool = False) -> list[Document]:
         """Documents of this workspace and of the user (or of all workspaces), by path."""
@@ -289,6 +309,9 @@ class Memory:
     def rebuild(self) -> dict[str, int]:
         """Delete the index and make it anew: how many `documents` and `passages` it holds. Raises StoreError."""
         rebuild(self.index_path, self.documents, self.progress)
+        if self.sessions is not None:
+            with contextlib.suppress(OSError):
+                remove(self.sessions.path)
         with MemoryIndex.open(self.index_path, variant=VARIANT) as index:
             return index.counts()
 
@@ -410,7 +433,7 @@ class Memory:
         return found
 
     def _is_near(self, document: Document) -> bool:
-        return document.workspace in ("", self.workspace)
+        return document.workspace == self.workspace or (self.personal and not document.workspace)
 
     def _today(self) -> date:
         return self.clock().date()

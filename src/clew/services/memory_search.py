@@ -164,33 +164,57 @@ def search_memory(
     """
     missed = set[str]()
 
+    def answer(index: MemoryIndex) -> Found:
+        refresh(index, documents, progress=progress, missed=missed)
+        wanted = documents.redact(text)
+        return MemorySearch(index).find(wanted, scope=scope, chosen=chosen, today=today, budget=budget)
+
+    found, notices = over_index(path, answer)
+    if missed:
+        notices.append(unread_notice(len(missed)))
+    if lacks_table():
+        notices.append(WITHOUT_TABLE)
+    return replace(found, notices=tuple(notices))
+
+
+def over_index(path: Path, answer: Callable[[MemoryIndex], Found]) -> tuple[Found, list[str]]:
+    """What `answer` finds in the index at `path`, which it brings up to date first, and what the user should know.
+
+    An index that turns out to be damaged is made anew; where none can be kept, one in memory serves.
+    Raises StoreTooNew, StoreBusy, and what `answer` raises.
+    """
+
     def find(where: Path) -> Found:
         with MemoryIndex.open(where, variant=VARIANT) as index:
             for last in (False, True):
-                refresh(index, documents, progress=progress, missed=missed)
                 try:
-                    wanted = documents.redact(text)
-                    return MemorySearch(index).find(wanted, scope=scope, chosen=chosen, today=today, budget=budget)
+                    return answer(index)
                 except sqlite3.DatabaseError as error:
                     if last or not is_damage(error):
                         raise store_error(where, error) from error
                     index.restart()
         raise AssertionError
 
-    notices: list[str] = []
     try:
-        found = find(path)
+        return find(path), []
     except (StoreBusy, StoreTooNew):
         raise
     except StoreError as error:
-        # Where the documents themselves are out of reach, this raises as well.
-        found = find(IN_MEMORY)
-        notices.append(unkept(error))
-    if missed:
-        notices.append(unread_notice(len(missed)))
-    if lacks_table():
-        notices.append(WITHOUT_TABLE)
-    return replace(found, notices=tuple(notices))
+        # Where what is searched is itself out of reach, this raises as well.
+        return find(IN_MEMORY), [unkept(error)]
+
+
+def joined(one: Found, other: Found) -> Found:
+    """Both answers as one, best first: the scores of all indexes come from the same weights."""
+    hits = sorted((*one.hits, *other.hits), key=lambda hit: -hit.score)
+    searched = Searched(
+        one.searched.scope,
+        one.searched.documents + other.searched.documents,
+        one.searched.passages + other.searched.passages,
+        tuple(dict.fromkeys((*one.searched.words, *other.searched.words))),
+    )
+    notices = tuple(dict.fromkeys((*one.notices, *other.notices)))
+    return Found(tuple(hits), one.left_out + other.left_out, searched, notices)
 
 
 def rebuild(path: Path, documents: Documents, progress: Callable[[int, int], None] | None = None) -> Refreshed:
@@ -229,10 +253,12 @@ class MemorySearch:
         today: date | None = None,
         budget: int = BUDGET,
         most: int = MOST_HITS,
+        keeps: Callable[[str], bool] = lambda ref: True,
     ) -> Found:
         """The passages that answer `text`, under `budget` bytes. What was deleted is not looked at unless asked for.
 
         `scope` is one of SCOPES and narrows `chosen`. `today` lets "last week" mean days and tells what has expired.
+        `keeps` is asked, best first, whether a passage with a reference of its own is shown.
         """
         chosen = chosen or Filter()
         chosen = replace(
@@ -244,7 +270,7 @@ class MemorySearch:
         ranked, documents = self.ranked(question, chosen, today=today)
         least = self.weights["least"]
         good = [one for one in ranked if self._is_evidence(one, least)]
-        shown = self._spread(good, documents)[:most]
+        shown = [one for one in self._spread(good, documents) if keeps(one.passage.reference)][:most]
         packed = self._packed(shown, documents, budget, today)
         counts = self.index.counts(chosen)
         words = tuple(dict.fromkeys(concept.source for concept in question.concepts))

@@ -25,6 +25,8 @@ from clew.errors import NotFound, StoreBusy, StoreError, StoreTooNew
 from clew.stores.durable import locked, make_folder, translated
 
 FORMAT: Final = 1
+SESSION: Final = "clew://session/"
+"""Of a reference to a session by its id; `#3` behind it names a run, `#3.5` one step of it."""
 _ID: Final = re.compile(r"\d{8}-\d{6}-[0-9a-f]{4,8}")
 _LONGEST_TITLE: Final = 120
 
@@ -312,10 +314,11 @@ def read_transcript(path: Path) -> Read:
     for raw in content.split(b"\n"):
         if not raw.strip():
             continue
-        try:
-            lines.append(_DECODER.decode(raw))
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        line = read_line(raw)
+        if line is None:
             skipped += 1
+        else:
+            lines.append(line)
     while len(lines) > 1 and isinstance(lines[0], Opened) and isinstance(lines[1], Opened):
         del lines[0]
     if not lines or not isinstance(lines[0], Opened):
@@ -323,6 +326,14 @@ def read_transcript(path: Path) -> Read:
     if lines[0].format > FORMAT:
         raise StoreTooNew(f"the session {path.stem} was written by a newer Clew", hint="install that version")
     return Read(lines[0], tuple(lines), skipped)
+
+
+def read_line(raw: bytes) -> Line | None:
+    """A line of a transcript; None for one that is torn or unknown."""
+    try:
+        return _DECODER.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
 
 
 def replied(run: int, step: int, window: int, answer: Answer) -> Replied:
