@@ -5,6 +5,8 @@ Each write is redacted, read again, audited and kept by git like a note. A model
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -171,8 +173,8 @@ class Handoff:
             before = newest(near, branch=branch)
         plan = self.files.plan(branch)
         return account(
-            events, before=before, plan=read_plan(plan.text) if plan is not None else None, branch=branch,
-            language=_language(events),
+            events, before=before, plan=plan_of(plan) if plan is not None else None,
+            plan_is_newer=_is_newer(plan, before), branch=branch, language=_language(events),
         )  # fmt: skip
 
     def _ledger(self, window: Window, trigger: Trigger, sections: Sections) -> Ledger:
@@ -194,7 +196,10 @@ class Handoff:
         written. That it was made is audited as an injection."""
         ledger, plan = self.newest(window), self.plan()
         if ledger is not None and root is not None and (since := altered(ledger, root)):
-            told = account(since, before=ledger, plan=plan_of(plan) if plan else None, language=_of_ledger(ledger))
+            told = account(
+                since, before=ledger, plan=plan_of(plan) if plan else None, plan_is_newer=_is_newer(plan, ledger),
+                branch=ledger.branch, language=_of_ledger(ledger),
+            )  # fmt: skip
             ledger = replace(ledger, sections=told.sections)
         made = self.hint_of(plan, ledger, most=most)
         if made.text:
@@ -212,13 +217,12 @@ class Handoff:
         ) if ledger is not None else None  # fmt: skip
         texts = [plan.text] if plan is not None else []
         texts += list(clean.sections.by_name().values()) if clean is not None else []
-        changed = _like(ledger.updated, plan.at) if ledger is not None and plan is not None and plan.at else None
         return continuation(
             read_plan(redact(plan.text)) if plan is not None else None,
             clean,
             most=most,
             language="zh" if is_chinese(texts) else "en",
-            plan_is_newer=changed is None or plan is None or plan.at is None or plan.at >= changed,
+            plan_is_newer=_is_newer(plan, ledger),
         )
 
     def drifted(self, restatement: str, window: Window | None = None) -> Drift:
@@ -306,9 +310,9 @@ class Handoff:
 
 
 def altered(ledger: Ledger, root: Path) -> list[Event]:
-    """Files that a ledger says were changed in its window, as far as somebody else has changed or removed them since.
-    Only files below `root` are looked at."""
-    moment, found = ledger.updated or ledger.created, list[Event]()
+    """Files that a ledger says were changed in its window, as far as somebody else has changed or removed them since;
+    and beside those that are gone, what is new. Only files below `root` are looked at."""
+    moment, found, gone = ledger.updated or ledger.created, list[Event](), list[Path]()
     if moment is None:
         return found
     for name in changed_files(elements(ledger)):
@@ -322,9 +326,33 @@ def altered(ledger: Ledger, root: Path) -> list[Event]:
                 found.append(Altered(name, decode(path.read_bytes()) or ""))
         except FileNotFoundError:
             found.append(Altered(name, gone=True))
+            gone.append(path.parent)
         except (OSError, ValueError):
             continue
+    told = {event.path for event in found if isinstance(event, Altered)}
+    for path in (one for folder in dict.fromkeys(gone) for one in _beside(folder, moment.timestamp() + _GRACE)):
+        name = path.relative_to(root).as_posix()
+        with contextlib.suppress(OSError):
+            if name not in told and path.stat().st_size <= _MOST_LOOKED:
+                found.append(Altered(name, decode(path.read_bytes()) or ""))
     return found
+
+
+def _beside(folder: Path, moment: float, most: int = 3) -> list[Path]:
+    """Files of a folder that are newer than a moment, the newest first: what is gone may have got another name."""
+    try:
+        found = [(entry.stat().st_mtime, entry.path) for entry in os.scandir(folder) if entry.is_file()]
+    except OSError:
+        return []
+    return [Path(path) for changed, path in sorted(found, reverse=True) if changed > moment][:most]
+
+
+def _is_newer(plan: PlanVersion | None, ledger: Ledger | None) -> bool:
+    """Whether a plan was changed after a ledger, also by hand."""
+    if plan is None or plan.at is None or ledger is None:
+        return True
+    changed = _like(ledger.updated, plan.at)
+    return changed is None or plan.at >= changed
 
 
 def plan_of(version: PlanVersion | None) -> Plan:

@@ -79,14 +79,18 @@ def account(
     *,
     before: Ledger | None = None,
     plan: Plan | None = None,
+    plan_is_newer: bool = False,
     branch: str = "",
     language: Language = "en",
 ) -> Account:
     """The account of a window. `before` is the ledger that it goes on from: what still holds of it goes along. `plan`
-    is the plan as it stands now, where the events do not say it. Equal arguments give equal texts."""
+    is the plan as it stands now, where the events do not say it; `plan_is_newer` than that ledger, it replaces what is
+    said otherwise there. Equal arguments give equal texts."""
     told = _Telling(1 if language == "zh" else 0)
     if before is not None:
         told.go_on_from(elements(before))
+    if plan is not None and plan_is_newer:
+        told.read(plan)
     for event in events:
         told.hear(event)
     return told.account(plan, branch)
@@ -158,6 +162,12 @@ class _Telling:
         self._ahead = before.next[0] if before.next else ""
         if before.request:
             self._requests.append(_Request(before.request, question=False))
+        self._clock += 1
+
+    def read(self, plan: Plan) -> None:
+        """A plan that somebody has written since the ledger before."""
+        for text in (*(step.text for step in plan.steps), *plan.remarks):
+            self._states(text)
         self._clock += 1
 
     def hear(self, event: Event) -> None:

@@ -63,6 +63,7 @@ _NEXT = lazy_pattern(r"^\s*(?:next(?: step)?s?|下一步|接下来)\s*[:：]\s*"
 _TERMS = lazy_pattern(r"^\s*(?:terms?(?: worth searching for)?|search for|关键词|可搜索)\s*[:：]\s*", re.IGNORECASE)
 _REMOVED = lazy_pattern(r"\[REDACTED[^\]\n]{0,80}\]")
 """What stands where a secret was: nothing to search for."""
+_GONE = lazy_pattern(r"\bno longer there\b|已不存在")
 _QUOTE = lazy_pattern(r"^\s{0,3}>\s?")
 
 
@@ -266,13 +267,15 @@ def _told_once(parts: dict[str, list[str]], request: str) -> dict[str, list[str]
 def worth_searching(texts: Iterable[str], shown: Iterable[str] = ()) -> list[str]:
     """Names, paths and quoted words in texts that a search would find something by; those `shown` come last."""
     found: dict[str, int] = {}
-    for text in texts:
+    lines = list(texts)
+    for text in lines:
         query = query_terms(_REMOVED.sub(" ", text[:4_000]))
         for term in map(visible, (*query.paths, *query.identifiers, *query.quoted)):
             if 3 <= len(term) <= 48 and "\n" not in term:
                 found[term] = found.get(term, 0) + 1
+    gone = "\n".join(text for text in lines if _GONE.search(text))
     there = "\n".join(shown)
-    names = sorted(found, key=lambda term: (term in there, -found[term]))
+    names = sorted((term for term in found if term not in gone), key=lambda term: (term in there, -found[term]))
     return names[:_MOST_TERMS]
 
 

@@ -210,6 +210,30 @@ def recall(file: Path, least: Sequence[str], as_json: bool, memories: str, today
     _close(asdict(result), bounds, rows, heads, app.locale, as_json=as_json)
 
 
+@eval_.command(epilog="\b\nExample:\n  clew eval stories stories/ --min hint=0.85 --min either=0.92")
+@_measured
+def stories(file: Path, least: Sequence[str], as_json: bool) -> None:
+    """What the next window knows of stories that go over several windows: in its hint, or one recall away.
+
+    FILE is a folder with a JSON file for each story. No model is called.
+    """
+    from clew.services.eval.stories import evaluate_stories
+
+    app, bounds = App.here(), _bounds(least)
+    with bar(app.locale, _items(app.locale)) as progress:
+        result = evaluate_stories(file, progress)
+    bad = sorted((item for item in result.items if item.missing), key=lambda item: -len(item.missing))
+    rows = [(item.story, item.where, item.ask, ", ".join(item.missing)) for item in bad]
+    _close(
+        asdict(result),
+        bounds,
+        rows,
+        ("eval.id", "eval.where", "eval.question", "eval.missing"),
+        app.locale,
+        as_json=as_json,
+    )
+
+
 @eval_.command(epilog="\b\nExample:\n  clew eval init team-questions.jsonl --for context")
 @click.argument("file", type=FILE, default="questions.jsonl")
 @click.option("--for", "purpose", type=click.Choice(list(TEMPLATES)), default="context", show_default=True,

@@ -18,6 +18,7 @@ HANDOFF_TEXTS: dict[str, tuple[str, str]] = {
     "handoff.refreshed": ("saved, the ledger of this window: {}", "已保存到本窗口的交接：{}"),
     "handoff.replaced": ("saved: {}", "已保存：{}"),
     "handoff.archived": ("the version before is kept: {}", "之前的版本已保留：{}"),
+    "eval.where": ("where", "位置"),
     "plan.none": ("there is no plan yet: `clew plan edit` begins one", "还没有计划：用 `clew plan edit` 开始"),
     "plan.same": ("no difference", "没有差别"),
     "plan.added": ("added", "新增"),
@@ -28,6 +29,11 @@ HANDOFF_TEXTS: dict[str, tuple[str, str]] = {
 }
 
 HANDOFF: dict[str, str] = {
+    "no folder {}": "没有目录 {}",
+    "it holds a file for each story": "其中每个故事一个文件",
+    "{} holds no story": "{} 中没有故事",
+    "{} is no story: {}": "{} 不是故事：{}",
+    "one JSON file a story: {}": "每个故事一个 JSON 文件：{}",
     "there is nothing to hand over": "没有可交接的内容",
     'for instance: clew handoff save "Next: the retries"': '例如：clew handoff save "下一步：重试"',
     "the plan would say nothing": "计划将没有任何内容",
@@ -60,6 +66,8 @@ HANDOFF: dict[str, str] = {
 
 HANDOFF_HELP: dict[str, str] = {
     "Show what the window before left for the next.": "显示上一窗口留给下一窗口的交接。",
+    "What the next window knows of stories that go over several windows: in its hint, or one recall away.": "跨多个窗口的故事中，下一窗口知道什么：在接续提示里，或一次检索即可得到。",
+    "FILE is a folder with a JSON file for each story. No model is called.": "FILE 是一个目录，每个故事一个 JSON 文件。不调用模型。",
     "Show the plan, its versions and what changed.": "显示计划、其各个版本及变化。",
     "Show what the window before left for the next: its newest ledger, on the branch at hand.": "显示上一窗口留给下一窗口的内容：当前分支上最新的交接。",
     "A ledger is Markdown that you may edit: state, goal and decisions, what was tried and why it failed, progress and next step. Each window has one, and the next one takes its place.": "交接是可以自行修改的 Markdown：任务状态、目标与决定、已试方案与失败原因、进度与下一步。每个窗口有一篇，由下一篇取代。",
