@@ -125,7 +125,7 @@ TRIED = Ledger(stem="x", sections=Sections(tried="- failed: narrowing the window
 @pytest.mark.parametrize(
     ("said", "missing", "reasons", "new"),
     [
-        ("Open are the backfill of February and the summary for finance in plain language. Next: the backfill.", 0, [], 0),
+        (f"Open are the backfill of February and {SUMMARY}. Next: the backfill.", 0, [], 0),
         ("Next I write the summary for finance in plain language.", 1, [], 0),
         (f"The backfill of February is done. Next {SUMMARY}.", 0, ["done, but open"], 0),
         (f"I will backfill February, chunk 500, then {SUMMARY}.", 0, ["other value"], 0),
@@ -236,6 +236,23 @@ def test_plans_and_files_that_others_changed_replace_what_was_said() -> None:
     text = "\n".join(told.sections.by_name().values())
     assert "`crane/brake.py` (HOLD = 8)" in text and "no longer there, removed by somebody else: `crane/old.py`" in text
     assert "brake holds 5 s" not in text
+
+
+@pytest.mark.requirement("W-02")
+def test_a_patch_of_several_files_is_a_change_of_each() -> None:
+    update = "*** Update File: crane/lock.py\n@@\n-FORCE = 7\n+FORCE = 8\n"
+    patch = f"*** Begin Patch\n{update}*** Add File: crane/new.py\n+x = 1\n"
+    told = account(
+        [
+            Asked("Lock the crane."),
+            Noted("FORCE = 7 holds"),
+            Used("shell", {"command": f"apply_patch <<'E'\n{patch}E"}, "ok"),
+        ]
+    )
+    state = told.sections.state
+    assert (
+        "`crane/lock.py` (FORCE = 8); `crane/new.py` (x = 1)" in state and "FORCE = 7 holds" not in told.sections.goal
+    )
 
 
 @hypothesis.given(

@@ -22,6 +22,7 @@ _MOST_GIST: Final = 160
 """Bytes of what was written, where that is short enough to be told."""
 _MOST_SCANNED: Final = 60
 """Lines of what was written whose values count as said."""
+_PATCHES: Final = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (?P<path>.+)$", re.MULTILINE)
 _NUMBER: Final = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])")
 _WORDS: Final = {
     "fails": ("fails: ", "失败："),
@@ -73,7 +74,13 @@ class Works:
         self.tools += 1
         name = used.tool.casefold()
         path = used.arguments.get("file_path") or used.arguments.get("path") or ""
-        if name in WRITES and path:
+        patched = next((text for text in used.arguments.values() if _PATCHES.search(text)), "")
+        if patched:
+            if used.ok is not False:
+                for file, removed, given in _patch(patched):
+                    self._remember(file, removed)
+                    self._wrote(file, "\n".join(given), later, at)
+        elif name in WRITES and path:
             if used.ok is not False:
                 self._remember(path, used.arguments.get("old_string", "").splitlines())
                 given = used.arguments.get("new_string") or used.arguments.get("content") or ""
@@ -155,6 +162,18 @@ class Works:
         words = _words(command)
         run = _Run(" ".join(words[:2]), tuple(words[2:6]), ok, f"`{cut(command, 120)}`{why}")
         self._runs = [one for one in self._runs if not run.settles(one)] + [run]
+
+
+def _patch(text: str) -> list[tuple[str, list[str], list[str]]]:
+    """The files of a patch of the form `*** Update File: PATH`, with the lines that it takes out and puts in."""
+    found: list[tuple[str, list[str], list[str]]] = []
+    for line in text.splitlines():
+        if match := _PATCHES.match(line):
+            found.append((match["path"].strip(), [], []))
+        elif found and line[:1] in "+-":
+            _, removed, given = found[-1]
+            (given if line[0] == "+" else removed).append(line[1:])
+    return found
 
 
 def changed_files(state: Elements) -> list[str]:
