@@ -266,6 +266,7 @@ class App:
             environ=self.environ,
             redact=self.redactor if self.loaded.settings.redact else lambda text: text,
             ignore=self.loaded.settings.ignore,
+            lsp=self.loaded.settings.lsp,
             rules=[rule_of(rule) for rule in rules],
             yes=yes,
             approvals=Approvals(self.home.data),

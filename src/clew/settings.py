@@ -67,6 +67,9 @@ class Settings:
     """Seconds that the first run of a session waits for MCP servers, 0 to 60. Never from a project file."""
     mcp_timeout: float = 120.0
     """Seconds that an MCP server may stay silent in a call, 1 to 3600. Never from a project file."""
+    lsp: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Language servers and checkers: `off`, or by language (`python`, `go`, …) `off` or the command of a server, which
+    then counts as allowed. Never from a project file."""
     color: str = "auto"
     """Colour on a terminal: `auto`, `always` or `never`; `NO_COLOR` means `never`."""
 

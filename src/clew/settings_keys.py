@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import difflib
 import re
+import shlex
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 from urllib.parse import urlsplit
 
+from clew.adapters.language_servers import LANGUAGES
 from clew.adapters.yaml_file import Listing, Node, Scalar, Table, plain
 from clew.core.agent.servers import KEYS as SERVER_KEYS
 from clew.core.agent.servers import ServerEntry, entry_of
@@ -18,6 +20,7 @@ from clew.errors import ConfigError, Refused, UsageError
 
 _MOST_TEXT = 500
 _MOST_ITEMS = 1000
+_YES, _NO = ("on", "true", "yes", "1"), ("off", "false", "no", "0")
 _DEFAULT_ANCHOR_WEIGHT = 80
 
 PROTECTED = frozenset({
@@ -258,6 +261,35 @@ def _servers(name: str, node: Node, place: Place) -> dict[str, ServerEntry]:
     return found
 
 
+def _lsp(name: str, node: Node, place: Place) -> dict[str, str]:
+    """By language a command, or `off`; under `*` for all."""
+    if isinstance(node, Scalar) and node.value is not None:
+        return {} if _switched(name, node, place) else {"*": "off"}
+    found: dict[str, str] = {}
+    languages = [one.key for one in LANGUAGES]
+    for key, line, value in _pairs(name, node, place, "`off`, or a table of `language: command`"):
+        at = Place(place.label, line)
+        if key not in languages:
+            raise _unknown(key, name, languages, at)
+        if isinstance(value, Scalar) and value.raw.lower() in _NO:
+            found[key] = "off"
+        elif (command := _text(key, value, place)) is not None:
+            try:
+                words = shlex.split(command)
+            except ValueError as error:
+                raise ConfigError(f"{at}: `{key}` is no command: {error}", hint="close each quotation mark") from error
+            if not words:
+                raise ConfigError(f"{at}: `{key}` is empty", hint=f"write `{key}: off`, or remove the line")
+            found[key] = command
+    return found
+
+
+def _switched(name: str, node: Scalar, place: Place) -> bool:
+    if node.raw.lower() not in (*_NO, *_YES):
+        raise _wrong(name, "`on`, `off`, or a table of `language: command`", node, place)
+    return node.raw.lower() in _YES
+
+
 def _values(node: Node) -> object:
     """A node as plain values; text as it is written, so that `8080` in a list of arguments stays what it is."""
     match node:
@@ -339,6 +371,7 @@ KEYS: dict[str, Key] = {
     "mcp_servers": Key(_servers),
     "mcp_wait": Key(_amount(0, 60), "CLEW_MCP_WAIT"),
     "mcp_timeout": Key(_amount(1, 3600), "CLEW_MCP_TIMEOUT"),
+    "lsp": Key(_lsp, "CLEW_LSP"),
     "color": Key(_choice("auto", "always", "never"), "CLEW_COLOR"),
 }
 """Every setting by its name, in the order in which they are shown."""

@@ -16,12 +16,13 @@ from clew.adapters.models.windows import window_of
 from clew.adapters.programs import PosixPrograms
 from clew.adapters.shells import Shells
 from clew.adapters.tokenizers import tokenizer_for
-from clew.core.agent.permissions import Rule
+from clew.core.agent.permissions import Rule, verdict
 from clew.services.mcp_servers import McpServers, Means, plan_of
 from clew.services.run import Limits, Session, Surroundings
 from clew.services.sessions import Ground, announced, begun, forked, resumed
 from clew.services.tools.command import Workplace, command_environ
 from clew.services.tools.context import new_context_tool
+from clew.services.tools.diagnostics import Diagnostics
 from clew.services.tools.files import FileDesk
 from clew.services.tools.memory import memory_tools
 from clew.services.tools.search import Search
@@ -60,6 +61,8 @@ class AgentRoom:
     """The same for files of secrets."""
     ignore: Sequence[str] = ()
     """Patterns of files that are passed over in searches, beside those that git ignores."""
+    lsp: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Language servers that the user named, or switched off."""
     rules: Sequence[Rule] = ()
     yes: bool = False
     approvals: Approvals | None = None
@@ -119,7 +122,19 @@ class AgentRoom:
         stack.callback(programs.close)
         tokenizer = tokenizer_for(model)
         servers = self._servers(transcript, programs, tokenizer, stack)
-        desk, tools, shells = self._tools(transcript, keeper, begin, programs, stack)
+        held: list[Surroundings] = []
+
+        def examined(desk: FileDesk) -> Tool[Any]:
+            findings = Diagnostics(
+                desk.places, desk.cleaner, programs, command_environ(self.environ), chosen=self.lsp,
+                permitted=lambda effect: verdict(effect, held[0].rules, yes=held[0].yes) == "allow",
+                touched=[desk.places.root / path for record in read.records() for path in record.changed],
+            )  # fmt: skip
+            stack.callback(findings.close)
+            desk.after_write = findings.after_write
+            return findings.tool()
+
+        desk, tools, shells = self._tools(transcript, keeper, begin, programs, examined, stack)
         told: set[str] = set()
 
         def notices() -> list[str]:
@@ -127,7 +142,7 @@ class AgentRoom:
             told.update(fresh)
             return fresh
 
-        return Surroundings(
+        around = Surroundings(
             transcript=transcript,
             tools=tools,
             recall=recall,
@@ -143,6 +158,8 @@ class AgentRoom:
             wanted=wanted,
             servers=servers,
         )
+        held.append(around)
+        return around
 
     def _servers(
         self, transcript: Transcript, programs: PosixPrograms, tokenizer: Tokenizer, stack: contextlib.ExitStack
@@ -169,8 +186,8 @@ class AgentRoom:
 
     def _tools(
         self, transcript: Transcript, keeper: Keeper, begin: Callable[[str], str], programs: PosixPrograms,
-        stack: contextlib.ExitStack,
-    ) -> tuple[FileDesk, list[Tool[Any]], Callable[[], str]]:
+        examined: Callable[[FileDesk], Tool[Any]], stack: contextlib.ExitStack,
+    ) -> tuple[FileDesk, list[Tool[Any]], Callable[[], str]]:  # fmt: skip
         """The own tools of a session, in the order in which the model gets them; the desk of files; the open shells."""
         root = Path(os.path.realpath(self.ground.root))
         scratch = transcript.folder
@@ -184,7 +201,7 @@ class AgentRoom:
         )
         tools: list[Tool[Any]] = [
             *desk.tools(), *search.tools(), shell_tool(programs, place, scratch), *terminal_tools(shells, place),
-            *memory, new_context_tool(begin),
+            examined(desk), *memory, new_context_tool(begin),
         ]  # fmt: skip
         return desk, tools, lambda: shell_hints(shells, place)
 
