@@ -33,6 +33,7 @@ from clew.services.words import load_glossary
 
 if TYPE_CHECKING:
     from clew.services.memory import Memory, OpenedDocument
+    from clew.stores.transcripts import Transcripts
 
 MOST_BYTES = 16 << 20
 """A longer file is not opened."""
@@ -41,6 +42,8 @@ FORMS = (
     "a commit's hash",
 )  # fmt: skip
 """What a reference may look like."""
+SESSION = "clew://session/"
+"""Of a session of the agent; `#3` behind it names one run."""
 GIT_REFERENCES = ("git:branch", STATUS, "git:last-commit", "git:commits")
 _RANGE = re.compile(r"(?P<path>.+?):(?P<first>\d+)(?:-(?P<last>\d+))?(?::\d+)?", re.DOTALL)
 _MADE = re.compile(r"mem_[0-9a-f]{12}(?:#.*)?")
@@ -61,7 +64,7 @@ class Opened:
     ref: str
     """The reference in its plain form."""
     kind: str
-    """`file`, `memory`, `exchange`, `git`, `commit`, `tree`, `environment` or `related`."""
+    """`file`, `memory`, `session`, `exchange`, `git`, `commit`, `tree`, `environment` or `related`."""
     text: str
     """Without a trailing line break."""
     first: int = 0
@@ -77,9 +80,11 @@ class Opened:
 
 
 def open_reference(
-    ref: str, place: Place, exchanges: Sequence[Exchange], memory: Callable[[], Memory] | None = None
-) -> Opened:
-    """The text behind a reference. `exchanges` are those of the workspace, `memory` opens its memory.
+    ref: str, place: Place, exchanges: Sequence[Exchange], memory: Callable[[], Memory] | None = None,
+    sessions: Callable[[], Transcripts] | None = None,
+) -> Opened:  # fmt: skip
+    """The text behind a reference. `exchanges` are those of the workspace, `memory` opens its memory, `sessions` those
+    of the agent.
 
     Raises NotFound with near names, Refused (outside of the workspace, not a file, binary), UsageError (no reference).
     """
@@ -101,6 +106,8 @@ def open_reference(
         return _document(ref, memory())
     if memory is not None and is_reference(ref):
         return _handed(ref, memory())
+    if sessions is not None and ref.startswith(SESSION):
+        return _session(ref, sessions())
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", ref):
         raise UsageError(f"`{printable(ref, 200)}` is a URL, and Clew fetches nothing", hint="open it in a browser")
     # A file may be named `notes:7`: what is there as it stands goes first.
@@ -184,6 +191,19 @@ def _file(name: str, path: Path, place: Place, first: int, last: int | None) -> 
 def _outside(name: str, place: Place) -> Refused:
     root = printable(str(place.workspace.root))
     return Refused(f"`{printable(name, 200)}` lies outside of the workspace", hint=f"the workspace is {root}")
+
+
+def _session(ref: str, transcripts: Transcripts) -> Opened:
+    """A session of the agent, or one of its runs."""
+    from clew.services.sessions import exported, of_run  # noqa: PLC0415 -- heavy; few references are of this kind
+
+    name, hash_, number = ref.removeprefix(SESSION).partition("#")
+    if hash_ and not (number.isascii() and number.isdigit()):
+        raise UsageError(f"`#{printable(number, 40)}` names no run", hint="for instance #3")
+    read = transcripts.read(transcripts.find(name))
+    read = of_run(read, int(number)) if number else read
+    plain = f"{SESSION}{read.opened.id}" + (f"#{int(number)}" if number else "")
+    return Opened(plain, "session", exported(read).rstrip("\n"))
 
 
 def _handed(ref: str, memory: Memory) -> Opened:

@@ -120,6 +120,14 @@ def announced(opened: Opened, now: Instructions) -> tuple[str, ...]:
     )
 
 
+def of_run(read: Read, number: int) -> Read:
+    """One run of a session. Raises NotFound where there is none of that number."""
+    kept = [line for line in read.lines[1:] if not isinstance(line, Opened) and line.run == number]
+    if not kept:
+        raise NotFound(f"the session {read.opened.id} has no run {number}", hint=f"it has {len(read.runs())}")
+    return Read(read.opened, (read.opened, *kept))
+
+
 def exported(read: Read) -> str:
     """A session as Markdown, for people."""
     opened = read.opened

@@ -17,6 +17,7 @@ from clew.entrypoints.cli.purge_zh import PURGE_HELP
 from clew.entrypoints.cli.recall_zh import RECALL_HELP
 from clew.entrypoints.cli.run_zh import RUN_HELP
 from clew.entrypoints.cli.sync_zh import SYNC_HELP
+from clew.entrypoints.cli.terminal_zh import TERMINAL_HELP
 
 HEADINGS = {"Options": "选项", "Commands": "命令", "Arguments": "参数"}
 EXTRAS = (
@@ -32,6 +33,7 @@ HELP: dict[str, str] = {
     **RECALL_HELP,
     **RUN_HELP,
     **SYNC_HELP,
+    **TERMINAL_HELP,
     "Context that does not rot: decides what a model reads, and says why.": "不会腐坏的上下文：决定模型读什么，并说明理由。",
     "Show the version and exit.": "显示版本并退出。",
     "Show this message and exit.": "显示此说明并退出。",
@@ -59,7 +61,7 @@ HELP: dict[str, str] = {
     "Do not ask.": "不再询问。",
     "Delete exchanges for good: their text is overwritten on disk.": "彻底删除问答：磁盘上的文本会被覆盖。",
     "Print one exchange: question, answer, and what the answer stood on.": "输出一条问答：问题、回答及其依据。",
-    "Show what a reference points to: a file, a note, some of its lines, an exchange, a commit, git's state.": "显示引用所指：文件、笔记、其中若干行、问答、提交或 git 状态。",
+    "Show what a reference points to: a file, a note or lines of it, a session, an exchange, a commit, git's state.": "显示引用所指：文件、笔记、其中若干行、会话、问答、提交或 git 状态。",
     "Paths are those of the workspace, as Clew cites them; a note goes by its name as well, or by the beginning of its id. What a model would not be shown, secrets above all, is not shown here either. Each character that could steer a terminal, or that hides, is shown as U+FFFD, in a pipe too, and --json writes its code. On a terminal lines are numbered. A note that does not hold any more says so, and what takes its place.": "路径以工作区为准，与 Clew 的引用一致；笔记也可以用名称或编号的开头指明。不会给模型看的内容（尤其是机密）这里也不显示。可能控制终端或隐藏内容的字符一律显示为 U+FFFD，管道中也是如此；--json 写出其代码。终端上带行号。已不再有效的笔记会说明这一点以及由什么取代。",
     "Into a pipe or a file: control characters as they are.": "输出到管道或文件时，控制字符原样给出。",
     "List the models that are usable here, and why others are not.": "列出此处可用的模型，以及其他模型为何不可用。",

@@ -19,6 +19,7 @@ from clew.errors import ClewError
 COMMANDS = {
     "run": ("clew.entrypoints.cli.run", "run", "Let the agent do a piece of work, without a terminal."),
     "resume": ("clew.entrypoints.cli.resume", "resume", "Go on with a session at the terminal."),
+    "session": ("clew.entrypoints.cli.session", "session", "List, show and export the agent's sessions."),
     "ask": ("clew.entrypoints.cli.ask", "ask", "Answer a question from the right context of this folder."),
     "context": ("clew.entrypoints.cli.ask", "context", "Print the assembled prompt, for use with any other tool."),
     "history": ("clew.entrypoints.cli.history", "history", "List or delete earlier exchanges."),

@@ -11,6 +11,7 @@ from click.shell_completion import CompletionItem
 from clew.app import App
 from clew.core.text.printable import steering, visible
 from clew.entrypoints.cli.remembering import complete_reference, stale_words
+from clew.entrypoints.cli.session import transcripts_of
 from clew.entrypoints.cli.style import apply_color, aside, json_line, pale
 from clew.entrypoints.cli.texts import say
 from clew.entrypoints.cli.wording import translated
@@ -34,6 +35,7 @@ def _complete(_ctx: click.Context, _parameter: click.Parameter, start: str) -> l
 Examples:
   clew open src/app.py:10-42
   clew open clew://memory/mem_3f2a90c1d4e7#L12-20
+  clew open clew://session/20261130-153211-3f2a#3
   clew open exchange:3
   clew open git:last-commit
   clew open 3f2a91c
@@ -43,7 +45,7 @@ Examples:
 @click.option("--raw", is_flag=True, help="Into a pipe or a file: control characters as they are.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 def open_(ref: str, raw: bool, as_json: bool) -> None:
-    """Show what a reference points to: a file, a note, some of its lines, an exchange, a commit, git's state.
+    """Show what a reference points to: a file, a note or lines of it, a session, an exchange, a commit, git's state.
 
     Paths are those of the workspace, as Clew cites them; a note goes by its name as well, or by the beginning of its
     id. What a model would not be shown, secrets above all, is not shown here either. Each character that could steer a
@@ -58,7 +60,7 @@ def open_(ref: str, raw: bool, as_json: bool) -> None:
             exchanges = store.list(app.workspace.id)
             for notice in store.notices:
                 aside(say("note", app.language) + translated(notice, app.language))
-    opened = open_reference(ref, app.place, exchanges, app.memory)
+    opened = open_reference(ref, app.place, exchanges, app.memory, lambda: transcripts_of(app))
     if opened.redacted:
         known = opened.kind != "memory"
         told = say("open.redacted", app.language, opened.redacted) if known else say("memory.redacted", app.language)

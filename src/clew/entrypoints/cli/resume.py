@@ -40,10 +40,10 @@ def resume(session: str | None, fork: bool, model: str | None, yes: bool) -> Non
         raise UsageError("`clew resume` needs a terminal for input and output", hint='`clew run "…" --continue`')
 
     def which() -> list[tuple[str, bool]]:
+        from clew.entrypoints.cli.session import transcripts_of
         from clew.services.sessions import latest  # heavy
-        from clew.stores.transcripts import Transcripts
 
-        transcripts = Transcripts(app.home.data / "sessions", app.redactor)
+        transcripts = transcripts_of(app)
         return [(transcripts.find(session) if session else latest(transcripts, app.workspace.id), fork)]
 
     raise click.exceptions.Exit(talk(app, which, yes=yes))
@@ -73,5 +73,4 @@ def _explain(app: App, error: ModelError) -> None:
     language = app.language
     aside(say("term.no-model", language))
     aside("  " + translated(printable(str(error)), language))
-    for key in ("term.need-1", "term.need-2", "term.need-3", "term.need-4", "term.need-5"):
-        aside(say(key, language))
+    aside(say("term.need", language))

@@ -1,9 +1,10 @@
-"""What the interactive terminal says, in English and Chinese."""
+"""What the interactive terminal and `clew session` say, in English and Chinese."""
+
+# ruff: noqa: E501 - a text and its wording stand side by side
 
 from __future__ import annotations
 
 TERMINAL_TEXTS: dict[str, tuple[str, str]] = {
-    "term.welcome": ("Clew {} · {} · {}", "Clew {} · {} · {}"),
     "term.begin": (
         "Say what is to be done. /help lists commands and keys; Esc interrupts; ctrl-d leaves.",
         "请说明要做什么。/help 列出命令和按键；Esc 中断；ctrl-d 退出。",
@@ -15,33 +16,20 @@ TERMINAL_TEXTS: dict[str, tuple[str, str]] = {
         "The agent needs a model that can call tools, and none is usable here yet:",
         "智能体需要一个能调用工具的模型，而这里还没有可用的：",
     ),
-    "term.need-1": ("Do one of these, then type `clew` again:", "请选择一种方式，然后再次运行 `clew`："),
-    "term.need-2": (
-        "  export ANTHROPIC_API_KEY=…  CLEW_MODEL=anthropic:claude-sonnet-5",
-        "  export ANTHROPIC_API_KEY=…  CLEW_MODEL=anthropic:claude-sonnet-5",
-    ),
-    "term.need-3": (
-        "  export OPENAI_API_KEY=…     CLEW_MODEL=openai:gpt-5-mini",
-        "  export OPENAI_API_KEY=…     CLEW_MODEL=openai:gpt-5-mini",
-    ),
-    "term.need-4": (
-        "  ollama pull qwen3           CLEW_MODEL=ollama:qwen3   (on this machine, nothing leaves it)",
-        "  ollama pull qwen3           CLEW_MODEL=ollama:qwen3   （在本机运行，数据不会离开）",
-    ),
-    "term.need-5": (
-        "`clew models` tells what is usable here and why the rest is not. Without a model, `clew ask` still finds "
+    "term.need": (
+        "Do one of these, then type `clew` again:\n"
+        "  export ANTHROPIC_API_KEY=…  CLEW_MODEL=anthropic:claude-sonnet-5\n"
+        "  export OPENAI_API_KEY=…     CLEW_MODEL=openai:gpt-5-mini\n"
+        "  ollama pull qwen3           export CLEW_MODEL=ollama:qwen3   (nothing leaves this machine)\n"
+        "`clew models` tells what is usable here and why the rest is not. Without a model `clew ask` still finds "
         "passages, and notes and hints work.",
+        "请选择一种方式，然后再次运行 `clew`：\n"
+        "  export ANTHROPIC_API_KEY=…  CLEW_MODEL=anthropic:claude-sonnet-5\n"
+        "  export OPENAI_API_KEY=…     CLEW_MODEL=openai:gpt-5-mini\n"
+        "  ollama pull qwen3           export CLEW_MODEL=ollama:qwen3   （数据不会离开本机）\n"
         "`clew models` 会说明哪些可用、其余为何不可用。没有模型时，`clew ask` 仍能找到段落，笔记和提示也照常工作。",
     ),
-    "term.dumb": (
-        "this terminal cannot move its cursor (TERM=dumb)",
-        "此终端不能移动光标（TERM=dumb）",
-    ),
-    "term.dumb-hint": ('`clew run "…"` works here', '这里可以使用 `clew run "…"`'),
-    "term.not-a-terminal": (
-        "`clew resume` needs a terminal for input and output",
-        "`clew resume` 的输入和输出都需要终端",
-    ),
+    "term.starting": ("looking for what matters here", "查找相关内容"),
     "term.thinking": ("thinking", "思考中"),
     "term.asking": ("waiting for the model", "等待模型"),
     "term.writing": ("answering", "回答中"),
@@ -72,6 +60,7 @@ TERMINAL_TEXTS: dict[str, tuple[str, str]] = {
     "permit.allowed": ("allowed", "已允许"),
     "permit.rule": ("allowed from now on in this session: {}", "本会话从现在起允许：{}"),
     "permit.refused": ("not allowed", "未允许"),
+    "session.none": ("no session was begun in this workspace", "此工作区还没有会话"),
     # -- commands
     "cmd.unknown": ("there is no command {}: /help lists them", "没有命令 {}：/help 列出全部"),
     "cmd.busy": ("{} has to wait until the run is over (Esc ends it)", "{} 要等本次运行结束（Esc 可结束它）"),
@@ -131,3 +120,29 @@ KEYS_HELP: tuple[tuple[str, str, str], ...] = (
     ("ctrl-c", "clear the line, end the run; twice: leave", "清空输入、结束运行；按两次：退出"),
     ("ctrl-d", "leave", "退出"),
 )
+
+TERMINAL_HELP: dict[str, str] = {
+    "Go on with a session at the terminal.": "在终端继续一个会话。",
+    "Go on with a session at the terminal: the newest of this workspace, or the one whose ID is given.": "在终端继续一个会话：此工作区最新的，或给出 ID 的那个。",
+    "The beginning of an id is enough; `clew session list` shows them. Its last runs are shown, then you may type.": "ID 的开头即可；`clew session list` 会列出。先显示最近几次运行，然后即可输入。",
+    "Go on in a session of its own; the other one stays as it is.": "在新会话中继续；原会话保持不变。",
+    "List, show and export the agent's sessions.": "列出、显示和导出智能体的会话。",
+    "The sessions of the agent: what was said and done in each run.": "智能体的会话：每次运行说了什么、做了什么。",
+    "Sessions of all workspaces.": "所有工作区的会话。",
+    "List the sessions of this workspace, newest first.": "列出此工作区的会话，最新的在前。",
+    "Only this run.": "只显示这次运行。",
+    "Show a session: its messages, the tool calls and their results, the final replies.": "显示一个会话：消息、工具调用及结果、最终回复。",
+    "Write a session as Markdown, to stdout or into FILE, which must not be there yet.": "把会话写成 Markdown，输出到 stdout 或尚不存在的 FILE。",
+    "Long results of tools are shortened; the transcript keeps them.": "过长的工具结果会缩短；完整内容保留在会话记录中。",
+}
+
+TERMINAL_ERRORS: dict[str, str] = {
+    "this terminal cannot move its cursor (TERM=dumb)": "此终端不能移动光标（TERM=dumb）",
+    '`clew run "…"` works here': '这里可以使用 `clew run "…"`',
+    "`clew resume` needs a terminal for input and output": "`clew resume` 的输入和输出都需要终端",
+    '`clew run "…" --continue`': '`clew run "…" --continue`',
+    "name another file": "请指定另一个文件",
+    "`#{}` names no run": "`#{}` 不是运行的编号",
+    "for instance #3": "例如 #3",
+    "the session {} has no run {}": "会话 {} 没有第 {} 次运行",
+}

@@ -16,7 +16,9 @@ from clew.entrypoints.cli.notes_zh import NOTES
 from clew.entrypoints.cli.purge_zh import PURGE
 from clew.entrypoints.cli.recall_zh import RECALL
 from clew.entrypoints.cli.run_zh import RUN
+from clew.entrypoints.cli.servers_zh import SERVERS
 from clew.entrypoints.cli.sync_zh import SYNC
+from clew.entrypoints.cli.terminal_zh import TERMINAL_ERRORS
 
 CHINESE: dict[str, str] = (
     FACTS
@@ -26,8 +28,10 @@ CHINESE: dict[str, str] = (
     | NOTES
     | PURGE
     | RECALL
+    | SERVERS
     | RUN
     | SYNC
+    | TERMINAL_ERRORS
     | {
         "`{}` is no repository that git can read: `git status` says what is wrong": "git 无法读取 `{}`：`git status` 会说明原因",
         "No home folder is known for this user": "找不到此用户的主目录",

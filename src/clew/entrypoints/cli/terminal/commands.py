@@ -7,7 +7,6 @@ import contextlib
 import io
 import os
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 from clew.core.agent.permissions import rule_of
@@ -16,6 +15,7 @@ from clew.entrypoints.cli.style import padded
 from clew.entrypoints.cli.terminal.conversation import Conversation
 from clew.entrypoints.cli.terminal.show import Show
 from clew.entrypoints.cli.terminal_zh import COMMANDS_HELP, KEYS_HELP
+from clew.entrypoints.cli.writing import write_new
 from clew.errors import ClewError, UsageError
 
 if TYPE_CHECKING:
@@ -147,10 +147,13 @@ class Commands:
         if report.trimmed:
             rows.append((self.show.say("report.left-out"), "dim"))
             rows += [
-                (f"{one.tokens:>9,}    {one.source} · {printable(one.ref)} ({self.show.say(f'cause.{one.cause}')})", "dim")
+                (f"{one.tokens:>9,}    {one.source} · {printable(one.ref)} ({self._cause(one.cause)})", "dim")
                 for one in report.trimmed
-            ]  # fmt: skip
+            ]
         self._rows(rows)
+
+    def _cause(self, cause: str) -> str:
+        return self.show.say(f"cause.{cause}")
 
     def _of(self, prompt: int, answer: int) -> str:
         return self.show.say("report.total", f"{prompt:,}", f"{answer:,}")
@@ -305,17 +308,6 @@ def last_runs(read: Read) -> list[tuple[str, str]]:
     return [(began.message, finals.get(began.run, "")) for began in read.runs()[-_SHOWN:]]
 
 
-def write_new(path: Path, text: str) -> None:
-    """Write a file that is not there yet. Raises UsageError."""
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        raise UsageError(f"{path} is there already", hint="name another file") from None
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}", hint="name another file") from error
-
-
 def _ref(id_: str) -> str:
     from clew.core.memory.document import reference_of  # heavy
 
@@ -351,5 +343,3 @@ def outcome(arguments: Sequence[str], colored: bool) -> str:
             tell(str(error), error.hint, arguments, error.code)
     rows = (out.getvalue() + err.getvalue()).rstrip("\n").split("\n")
     return "".join(f"  {plain_line(row)}\n" for row in rows)
-
-

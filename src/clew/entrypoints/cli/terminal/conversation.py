@@ -6,6 +6,7 @@ import contextlib
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
@@ -27,6 +28,10 @@ _PATIENCE: Final = 8.0
 """Seconds that a run has to end when the terminal is left."""
 
 
+class Interrupted(Exception):
+    """The run was called off before it began; holds the message."""
+
+
 @dataclass(frozen=True, slots=True)
 class Finished:
     """A run came to its end, and its thread is done."""
@@ -44,7 +49,10 @@ class Conversation:
 
     app: App
     endpoint: Endpoint
-    room: AgentRoom
+    asks_nothing: bool = False
+    """`--yes`, for the sessions that are opened."""
+    allowed: list[Rule] = field(default_factory=list[Rule])
+    """Rules for the session that is opened next."""
     wake: Callable[[], None] = lambda: None
     """Called from any thread when something waits in `inbox`."""
     attended: bool = True
@@ -60,6 +68,27 @@ class Conversation:
     _thread: threading.Thread | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _open: Question | None = None
+    _called_off: threading.Event = field(default_factory=threading.Event)
+    _loaded: Future[AgentRoom] = field(default_factory=Future["AgentRoom"])
+
+    # ------------------------------------------------------------------ what takes a while to load
+
+    def load(self) -> None:
+        """Load what sessions need, in a thread: nobody waits for it before the first message."""
+        threading.Thread(target=self._load, daemon=True, name="clew-load").start()
+
+    def _load(self) -> None:
+        try:
+            import clew.adapters.models.engine  # noqa: F401 -- heavy
+
+            self._loaded.set_result(self.app.agent_room())
+        except BaseException as error:  # raised where the room is needed
+            self._loaded.set_exception(error)
+
+    @property
+    def room(self) -> AgentRoom:
+        """The room; waits until it is loaded. Raises what loading raised."""
+        return self._loaded.result()
 
     # ------------------------------------------------------------------ sessions
 
@@ -69,6 +98,11 @@ class Conversation:
         room = self.room
         opened = room.new(name) if how == "new" else room.again(id_, name) if how == "again" else room.fork(id_, name)
         session = stack.enter_context(opened)
+        session.around.yes = self.asks_nothing
+        if how == "fork" and self.session is not None and self.session.id == id_:
+            self.allowed[:] = self.session.around.rules
+        session.around.rules.extend(rule for rule in self.allowed if rule not in session.around.rules)
+        self.allowed.clear()
         before, self._stack, self.session = self._stack, stack, session
         before.close()
         return session
@@ -82,24 +116,22 @@ class Conversation:
             self.session.around.tokenizer = tokenizer_for(self.endpoint.name)
 
     def allow(self, rule: Rule) -> None:
-        """Allow what a rule says, now and in sessions opened later."""
-        self.room.rules = [*self.room.rules, rule]
-        if self.session is not None:
-            self.session.around.rules.append(rule)
+        """Allow what a rule says, in this session."""
+        (self.allowed if self.session is None else self.session.around.rules).append(rule)
 
     @property
     def rules(self) -> Sequence[Rule]:
         """The rules of this session."""
-        return self.session.around.rules if self.session is not None else self.room.rules
+        return self.session.around.rules if self.session is not None else self.allowed
 
     @property
     def yes(self) -> bool:
         """Whether nothing is asked for within the workspace."""
-        return self.session.around.yes if self.session is not None else self.room.yes
+        return self.session.around.yes if self.session is not None else self.asks_nothing
 
     @yes.setter
     def yes(self, on: bool) -> None:
-        self.room.yes = on
+        self.asks_nothing = on
         if self.session is not None:
             self.session.around.yes = on
 
@@ -111,9 +143,9 @@ class Conversation:
         return self._thread is not None
 
     def send(self, message: str) -> None:
-        """Begin a run. Raises what opening a session raises."""
-        session = self.session or self.begin("new")
-        self._thread = threading.Thread(target=self._work, args=(session, message), daemon=True, name="clew-turn")
+        """Begin a run, in a session that is opened if there is none."""
+        self._called_off.clear()
+        self._thread = threading.Thread(target=self._work, args=(message,), daemon=True, name="clew-turn")
         self._thread.start()
 
     def settled(self) -> None:
@@ -140,6 +172,7 @@ class Conversation:
 
     def stop(self) -> None:
         """Interrupt the run; a question that is open is answered with no."""
+        self._called_off.set()
         if self.session is not None and self.working:
             self.session.stop()
         for item in [self._open, *self.inbox]:
@@ -153,16 +186,18 @@ class Conversation:
             self._thread.join(_PATIENCE)
         self._stack.close()
 
-    def _work(self, session: Session, message: str) -> None:
+    def _work(self, message: str) -> None:
         from clew.adapters.models.engine import Engine  # heavy
         from clew.services.agent_room import limits_of
 
         record, failure = None, None
         try:
-            endpoint = self.endpoint
+            endpoint, session = self.endpoint, self.session or self.begin("new")
             limits = limits_of(endpoint, answer=self.app.loaded.settings.answer_tokens, steps=None, window=None)
+            if self._called_off.is_set():
+                raise Interrupted(message)
             record = session.run(message, Engine(endpoint), limits, self)
-        except BaseException as error:  # noqa: BLE001 -- it is shown in the other thread
+        except BaseException as error:  # it is shown in the other thread
             failure = error
         self.look_at_branch()
         self._post(Finished(record, failure))
@@ -189,10 +224,7 @@ class Conversation:
         while not question.done.wait(0.1):
             if interrupt.is_set():
                 question.give(Permit(False, "the run was interrupted"))
-        permit = question.answer or Permit(False)
-        if permit.rule is not None:
-            self.room.rules = [*self.room.rules, permit.rule]
-        return permit
+        return question.answer or Permit(False)
 
     def said(self) -> Sequence[str]:
         """What was typed since the last request."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import sys
 import termios
 import time
@@ -21,7 +22,7 @@ from clew.core.agent.permissions import Permit
 from clew.core.text.printable import printable
 from clew.entrypoints.cli.style import cut
 from clew.entrypoints.cli.terminal.commands import Commands
-from clew.entrypoints.cli.terminal.conversation import Conversation, Finished
+from clew.entrypoints.cli.terminal.conversation import Conversation, Finished, Interrupted
 from clew.entrypoints.cli.terminal.keys import bindings
 from clew.entrypoints.cli.terminal.names import Names
 from clew.entrypoints.cli.terminal.paint import Paint
@@ -30,7 +31,7 @@ from clew.entrypoints.cli.terminal.permission import Question
 from clew.entrypoints.cli.terminal.screen import Screen, Wiring
 from clew.entrypoints.cli.terminal.show import Show
 from clew.entrypoints.cli.texts import say
-from clew.errors import ClewError, StoreError
+from clew.errors import StoreError
 
 if TYPE_CHECKING:
     from clew.stores.typed import Typed
@@ -98,8 +99,9 @@ class Front:
             tick.cancel()
 
     def _welcome(self) -> None:
-        room = self.talk.room.ground
-        self._print(self.show.paint.parts([(self.show.say("term.welcome", __version__, room.name, room.cwd), "bold")]))
+        app = self.talk.app
+        told = f"Clew {__version__} · {printable(app.workspace.name)} · {printable(str(app.cwd))}"
+        self._print(self.show.paint.parts([(told, "bold")]))
         self._print(self.show.paint.parts([(self.show.say("term.begin"), "dim")]))
 
     async def _tick(self) -> None:
@@ -151,7 +153,9 @@ class Front:
         self.talk.settled()
         self.show.phase = ""
         self.show.tools.clear()
-        if item.error is not None:
+        if isinstance(item.error, Interrupted):
+            self.talk.steering.insert(0, str(item.error))
+        elif item.error is not None:
             self.show.answer(self.show.blocks.end())
             self.show.error(item.error)
         if self._leaving:
@@ -167,11 +171,8 @@ class Front:
             line.cursor_position = len(line.text)
 
     def _send(self, message: str) -> None:
-        try:
-            self.talk.send(message)
-        except ClewError as error:
-            self.show.error(error)
-            self.screen.line.text = message
+        self.show.now("term.starting")
+        self.talk.send(message)
 
     # ------------------------------------------------------------------ keys
 
@@ -190,11 +191,10 @@ class Front:
             line.append_to_history()
             line.reset()
         self.remark = ""
-        if whole.startswith("/") and "\n" not in whole and not whole[1:].startswith(("/", " ")) and _is_command(whole):
-            if not later or whole.startswith("/q"):
-                self.commands.run(whole)
-                self.screen.flush()
-                return
+        if _is_command(whole):
+            self.commands.run(whole)
+            self.screen.flush()
+            return
         if not self.working:
             self._send(whole)
         elif later:
@@ -299,7 +299,9 @@ class Front:
     def above(self, columns: int, rows: int) -> StyleAndTextTuples:
         """What is going on, and what waits."""
         found = [] if self.asking is not None else self.show.live(columns, rows)
-        waiting = [("term.steers", one) for one in self.talk.steering] + [("term.queued", one) for one in self.talk.queue]
+        waiting = [("term.steers", one) for one in self.talk.steering] + [
+            ("term.queued", one) for one in self.talk.queue
+        ]
         for key, text in waiting[-4:]:
             told = self.show.say(key, printable(text, 200))
             found.append(("class:pale", cut(told, columns - 1) + "\n"))
@@ -332,8 +334,8 @@ class Front:
 
 
 def _is_command(text: str) -> bool:
-    """`/usr/bin/x` is a path, `/help` a command."""
-    return "/" not in text[1:].partition(" ")[0]
+    """`/help` is a command; `/usr/bin/x` is a path, and several lines are a message."""
+    return bool(re.fullmatch(r"/[a-z-]+( .*)?", text))
 
 
 def converse(app: App, first: list[tuple[str, bool]], *, model: str = "", yes: bool = False) -> int:
@@ -341,9 +343,9 @@ def converse(app: App, first: list[tuple[str, bool]], *, model: str = "", yes: b
     from clew.stores.typed import Typed  # heavy
 
     endpoint = app.catalogue.endpoint(model or app.loaded.settings.model)
-    room = app.agent_room(yes=yes)
-    talk = Conversation(app, endpoint, room)
+    talk = Conversation(app, endpoint, yes)
     talk.look_at_branch()
+    talk.load()
     typed = Typed(app.home.data / "typed.jsonl", app.redactor)
     before = termios.tcgetattr(sys.stdin.fileno())
     try:
@@ -376,5 +378,3 @@ def _restored(before: list[object]) -> None:
     with contextlib.suppress(OSError, ValueError):
         sys.stdout.write("\x1b[?2026l\x1b[?2004l\x1b[?25h\x1b[0m\r\x1b[J")
         sys.stdout.flush()
-
-

@@ -28,10 +28,15 @@ class QuickInput(Vt100Input):
     def __init__(self, stdin: TextIO) -> None:
         super().__init__(stdin)
         self._last = 0.0
+        self._first = True
 
     def read_keys(self) -> list[KeyPress]:
         """The keys of one read; those of a burst as one paste."""
         keys = super().read_keys()
+        if self._first and keys:
+            # Typed before we took the terminal over: enter had another code then.
+            self._first = False
+            keys = [KeyPress(Keys.ControlM, "\r") if one.key == Keys.ControlJ else one for one in keys]
         now = time.monotonic()
         text = _typed(keys)
         if text is None:

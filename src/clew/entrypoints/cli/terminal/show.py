@@ -90,9 +90,7 @@ class Show:
         prose = Prose(max(self.paint.columns - 3, 20), hang="")
         laid = (prose.feed(visible(text)) + prose.end()).split("\n")
         self._gap(False)
-        self.print(
-            self.paint.lines([(f"{mark if not at else ' '} {row}", style) for at, row in enumerate(laid)])
-        )
+        self.print(self.paint.lines([(f"{mark if not at else ' '} {row}", style) for at, row in enumerate(laid)]))
 
     def error(self, error: BaseException | str, hint: str = "") -> None:
         """What went wrong, with what to do."""
@@ -107,13 +105,13 @@ class Show:
         """Show an event."""
         match event:
             case Text(text=text):
-                self._now("term.writing")
+                self.now("term.writing")
                 for block in self.blocks.feed(text):
                     self._answer(block)
             case Thinking():
-                self._now("term.thinking")
+                self.now("term.thinking")
             case Asking():
-                self._now("term.asking")
+                self.now("term.asking")
             case Answered(text=text):
                 self._words = text
                 self._rest()
@@ -128,7 +126,7 @@ class Show:
             case RunStarted(message=message):
                 self._said = message
                 self.message(message)
-                self._now("term.asking")
+                self.now("term.asking")
             case RunEnded():
                 self._ended(event)
             case _:
@@ -191,7 +189,8 @@ class Show:
             self.print("\n")
         self._spoke = spoke
 
-    def _now(self, phase: str) -> None:
+    def now(self, phase: str) -> None:
+        """What is going on."""
         if self.phase != phase:
             self.phase, self.since = phase, time.monotonic()
 
@@ -213,7 +212,7 @@ class Show:
         if diff and title not in self._seen:
             self.fold(diff, FOLDED)
         self._seen.discard(title)
-        self._now("term.asking")
+        self.now("term.asking")
 
     def _outcome(self, event: Called, diff: str) -> str:
         if event.failed:
