@@ -11,7 +11,7 @@ import contextlib
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -281,7 +281,7 @@ class Servers:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def roots(self, _: object) -> Any:
+    async def roots(self, context: object) -> Any:
         """The one root that a server is offered."""
         from mcp_types import ListRootsResult, Root  # noqa: PLC0415 -- heavy, as above
 
@@ -337,11 +337,11 @@ class _Call:
         begin = anyio.current_time()
         result: CallToolResult | None = None
 
-        async def report(done: float, whole: float | None, message: str | None) -> None:
+        async def report(progress: float, total: float | None, message: str | None) -> None:
             if self.scope is not None:
                 last = begin + self.timeout * _LONGER
                 self.scope.deadline = min(anyio.current_time() + self.timeout, last)
-            self.words = f"{done:g}{f' of {whole:g}' if whole else ''}{f': {message}' if message else ''}"
+            self.words = f"{progress:g}{f' of {total:g}' if total else ''}{f': {message}' if message else ''}"
             self.progress(self.words)
 
         request = CallToolRequest(params=CallToolRequestParams(name=self.tool, arguments=self.arguments))
@@ -381,7 +381,7 @@ async def _cancel_after(event: anyio.Event, scope: anyio.CancelScope) -> None:
 
 
 @contextlib.asynccontextmanager
-async def _over_http(target: Target) -> Any:
+async def _over_http(target: Target) -> AsyncGenerator[tuple[Any, Any]]:
     from mcp.shared._httpx_utils import create_mcp_http_client  # noqa: PLC0415 -- heavy, as above
 
     if target.transport == "sse":

@@ -26,12 +26,12 @@ from clew.core.agent.servers import ServerEntry, entry_of, server_names
 from clew.core.ports import Tokenizer
 from clew.core.text.printable import counted, printable, visible
 from clew.errors import ClewError, ConfigError, NotFound, StoreError
-from clew.services.tools.servers import Desk, server_tools
+from clew.services.tools.servers import Desk, Made, server_tools
 from clew.services.tools.tool import Tool
 from clew.stores.approvals import Approvals
 
 if TYPE_CHECKING:
-    from clew.adapters.mcp_client import Server, Servers
+    from clew.adapters.mcp_client import Offered, Server, Servers
 
 PROJECT_FILE: Final = ".mcp.json"
 _MOST_BYTES: Final = 256 * 1024
@@ -127,6 +127,8 @@ class McpServers:
     _there: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     """Names of the tools that the last run had, by server."""
     _runs: int = 0
+    _sorted: dict[str, tuple[Offered, Made]] = field(default_factory=dict[str, "tuple[Offered, Made]"])
+    """The tools that were made of what a server offers."""
 
     def begin(self) -> None:
         """Start those that may start, in the background."""
@@ -240,8 +242,12 @@ class McpServers:
     def _made(self, name: str, server: Server) -> tuple[tuple[Tool[Any], ...], tuple[str, ...]]:
         if server.offered is None or server.state == "ended":
             return (), ()
-        made = server_tools(self._names()[name], server, server.offered.tools, self.desk)
-        return made.tools, made.left_out
+        offered = server.offered
+        kept = self._sorted.get(name)
+        if kept is None or kept[0] is not offered:
+            kept = (offered, server_tools(self._names()[name], server, offered.tools, self.desk))
+            self._sorted[name] = kept
+        return kept[1].tools, kept[1].left_out
 
     def _tools(self) -> tuple[list[Tool[Any]], dict[str, tuple[str, ...]], list[str]]:
         """Tools by server and name, their names by server, and what the user should know of them."""
@@ -251,9 +257,9 @@ class McpServers:
         notices: list[str] = []
         for name in sorted(self._started, key=names.__getitem__):
             server = self._started[name]
+            made, left_out = self._made(name, server)
             if server.offered is None or server.state == "ended":
                 continue
-            made, left_out = self._made(name, server)
             tools += made
             there[name] = tuple(one.name for one in made)
             shown = printable(name, 60)
