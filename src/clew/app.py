@@ -262,6 +262,7 @@ class App:
             transcripts=Transcripts(self.home.data / "sessions", self.redactor),
             memory=self.memory,
             handoff=lambda session: Handoff(self.memory(session)),
+            sessions=self.session_search,
             hinter=self.hinter,
             environ=self.environ,
             redact=self.redactor if self.loaded.settings.redact else lambda text: text,

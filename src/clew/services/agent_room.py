@@ -6,7 +6,7 @@ import contextlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,8 @@ from clew.adapters.programs import PosixPrograms
 from clew.adapters.shells import Shells
 from clew.adapters.tokenizers import tokenizer_for
 from clew.core.agent.permissions import Rule, verdict
+from clew.services.delegation import BRIEF, Delegation, plan_told
+from clew.services.delegation import TOOLS as SUB_AGENT_TOOLS
 from clew.services.mcp_servers import McpServers, Means, plan_of
 from clew.services.run import Limits, Session, Surroundings
 from clew.services.sessions import Ground, announced, begun, forked, resumed
@@ -27,6 +29,7 @@ from clew.services.tools.files import FileDesk
 from clew.services.tools.memory import memory_tools
 from clew.services.tools.search import Search
 from clew.services.tools.servers import Desk
+from clew.services.tools.sessions import delegate_tool, session_search_tool
 from clew.services.tools.shell import shell_tool
 from clew.services.tools.terminals import shell_hints, terminal_tools
 from clew.services.tools.tool import Tool
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
     from clew.services.handoff import Handoff
     from clew.services.hinting import Hinted, Hinter
     from clew.services.memory import Memory
+    from clew.services.session_search import SessionSearch
 
 
 @dataclass(slots=True)
@@ -53,6 +57,8 @@ class AgentRoom:
     """The memory, as a session of that id uses it."""
     handoff: Callable[[str], Handoff]
     """The handoffs, likewise."""
+    sessions: Callable[[str], SessionSearch]
+    """Searches sessions, likewise."""
     hinter: Callable[[], Hinter]
     environ: Mapping[str, str]
     redact: Callable[[str], str]
@@ -96,6 +102,16 @@ class AgentRoom:
             yield session
 
     @contextmanager
+    def delegated(self, parent: Transcript, rules: list[Rule], model: str) -> Iterator[Session]:
+        """A session of a sub-agent, with the rules of the session that starts it."""
+        with (
+            begun(self.transcripts, self.ground, BRIEF, delegated=parent.id) as transcript,
+            contextlib.ExitStack() as stack,
+        ):
+            read = transcript.read()
+            yield Session(self._around_sub_agent(transcript, rules, model, stack), read)
+
+    @contextmanager
     def _session(self, transcript: Transcript, model: str) -> Iterator[Session]:
         read = transcript.read()
         with contextlib.ExitStack() as stack:
@@ -134,7 +150,17 @@ class AgentRoom:
             desk.after_write = findings.after_write
             return findings.tool()
 
-        desk, tools, shells = self._tools(transcript, keeper, begin, programs, examined, stack)
+        rules = list(self.rules)
+        delegation = Delegation(
+            lambda name: self.delegated(transcript, rules, name), lambda: self.memory(transcript.id)
+        )
+        stack.callback(delegation.close)
+        last = (
+            session_search_tool(lambda: self.sessions(transcript.id)), delegate_tool(delegation),
+            new_context_tool(begin),
+        )  # fmt: skip
+        desk, own, shells = self._tools(transcript, self.memory, keeper, programs, stack)
+        tools = [*own, examined(desk), *last]
         told: set[str] = set()
 
         def notices() -> list[str]:
@@ -149,7 +175,7 @@ class AgentRoom:
             clock=self.ground.clock,
             redact=self.redact,
             tokenizer=tokenizer,
-            rules=list(self.rules),
+            rules=rules,
             yes=self.yes,
             notices=notices,
             shells=shells,
@@ -157,9 +183,46 @@ class AgentRoom:
             keeper=keeper,
             wanted=wanted,
             servers=servers,
+            delegation=delegation,
         )
         held.append(around)
         return around
+
+    def _around_sub_agent(
+        self, transcript: Transcript, rules: list[Rule], model: str, stack: contextlib.ExitStack
+    ) -> Surroundings:
+        """A fresh window: tools that look, the plan, hints from the workspace's notes and not from the user's."""
+        hinter = replace(self.hinter(), personal=False)
+
+        def recall(text: str, role: str, run: int) -> Hinted:
+            session, who = ("", "assistant") if role == "record" else (transcript.id, role)
+            return hinter.hints(text, role=who, session=session, run=run)
+
+        programs = PosixPrograms()
+        stack.callback(programs.close)
+        keeper = Keeper(self.handoff(transcript.id), transcript, "", 1)
+        desk, tools, shells = self._tools(transcript, self._own_memory, keeper, programs, stack)
+        plan = [told] if (told := plan_told(self.handoff(transcript.id))) else []
+
+        return Surroundings(
+            transcript=transcript,
+            tools=[tool for tool in tools if tool.name in SUB_AGENT_TOOLS],
+            recall=recall,
+            clock=self.ground.clock,
+            redact=self.redact,
+            tokenizer=tokenizer_for(model),
+            rules=rules,
+            yes=self.yes,
+            notices=lambda: plan,
+            shells=shells,
+            forget=desk.forget,
+        )
+
+    def _own_memory(self, id_: str) -> Memory:
+        """The memory as a sub-agent sees it: without what belongs to the user, and without what was said to others."""
+        memory = self.memory(id_)
+        memory.personal, memory.sessions = False, None
+        return memory
 
     def _servers(
         self, transcript: Transcript, programs: PosixPrograms, tokenizer: Tokenizer, stack: contextlib.ExitStack
@@ -185,10 +248,10 @@ class AgentRoom:
         return servers
 
     def _tools(
-        self, transcript: Transcript, keeper: Keeper, begin: Callable[[str], str], programs: PosixPrograms,
-        examined: Callable[[FileDesk], Tool[Any]], stack: contextlib.ExitStack,
+        self, transcript: Transcript, remembered: Callable[[str], Memory], keeper: Keeper, programs: PosixPrograms,
+        stack: contextlib.ExitStack,
     ) -> tuple[FileDesk, list[Tool[Any]], Callable[[], str]]:  # fmt: skip
-        """The own tools of a session, in the order in which the model gets them; the desk of files; the open shells."""
+        """The desk of files; the tools that any session has, in order; the open shells."""
         root = Path(os.path.realpath(self.ground.root))
         scratch = transcript.folder
         desk = FileDesk(root, self.ground.cwd, self.redact, self.strictly, (scratch,))
@@ -197,11 +260,11 @@ class AgentRoom:
         shells = Shells(programs)
         stack.callback(shells.close)
         memory = memory_tools(
-            lambda: self.memory(transcript.id), lambda: self.handoff(transcript.id), lambda: keeper.place
+            lambda: remembered(transcript.id), lambda: self.handoff(transcript.id), lambda: keeper.place
         )
         tools: list[Tool[Any]] = [
             *desk.tools(), *search.tools(), shell_tool(programs, place, scratch), *terminal_tools(shells, place),
-            examined(desk), *memory, new_context_tool(begin),
+            *memory,
         ]  # fmt: skip
         return desk, tools, lambda: shell_hints(shells, place)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
@@ -34,6 +34,9 @@ from clew.services.mcp_servers import McpServers
 from clew.services.tools.tool import Tool
 from clew.services.window import GO_ON, Keeper
 from clew.stores.transcripts import Read, Renewed, Transcript
+
+if TYPE_CHECKING:
+    from clew.services.delegation import Delegation
 
 HINTS_HEAD: Final = "[memory_hints] Notes that may matter here. Found by Clew, not said by the user:"
 NOTICE_HEAD: Final = "[notice] From Clew, not said by the user:"
@@ -73,6 +76,8 @@ class Limits:
     """Tokens of one answer."""
     steps: int = 200
     """Model calls."""
+    tokens: int = 0
+    """Tokens of all calls together, prompts and answers; 0: as many as it takes."""
 
 
 @dataclass(slots=True)
@@ -101,6 +106,8 @@ class Surroundings:
     """MCP servers, whose tools come after the others."""
     keeper: Keeper | None = None
     """Watches the window and hands over; None: windows have no end here (a sub-agent)."""
+    delegation: Delegation | None = None
+    """Starts sub-agents; None in a sub-agent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,14 +156,18 @@ class Session:
         """The session's id."""
         return self.opened.id
 
-    def run(self, message: str, engine: Engine, limits: Limits, person: Person) -> RunRecord:
-        """One run, to its end, whatever that is. Raises OverBudget before anything is sent; StoreError where the
-        transcript cannot be written."""
+    def run(
+        self, message: str, engine: Engine, limits: Limits, person: Person, interrupt: Interrupt | None = None
+    ) -> RunRecord:
+        """One run, to its end, whatever that is; `interrupt` ends it, as `stop` does. Raises OverBudget before anything
+        is sent; StoreError where the transcript cannot be written."""
         from clew.services.run_desk import Run  # noqa: PLC0415 -- the two know each other
 
-        self.interrupt = Interrupt()
+        self.interrupt = interrupt or Interrupt()
         self.number = self._next()
         run = Run(self, engine, limits, person, self.number, clean(self.around.redact(message)))
+        if self.around.delegation is not None:
+            self.around.delegation.run = run
         record = run.go()
         self.records.append(record)
         return record

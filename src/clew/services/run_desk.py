@@ -30,7 +30,7 @@ from clew.core.agent.events import (
 )
 from clew.core.agent.loop import Answer, Call, Finish, Offer, Result
 from clew.core.agent.milestones import Milestones
-from clew.core.agent.permissions import verdict
+from clew.core.agent.permissions import Permit, verdict
 from clew.core.agent.record import RunRecord
 from clew.core.context.fences import clean
 from clew.core.handoff.gate import Trigger
@@ -65,6 +65,8 @@ class Run:
         self.handed = ""
         """The ledger that was written because the window fills up, until the model is told."""
         self.milestones = Milestones()
+        self.spent = False
+        """The tokens of this run are used up."""
         self._tools = {tool.name: tool for tool in self.around.tools}
         self._asking = threading.Lock()
         self._telling = threading.Lock()
@@ -111,6 +113,8 @@ class Run:
                 prepared.messages, offers, self, session.interrupt,
                 limit=self.limits.answer, steps=self.limits.steps - self.steps, first=self.steps + 1,
             )  # fmt: skip
+            if self.spent and finish.kind == "left":
+                return Finish("limit", finish.text)
             overflown = isinstance(finish.error, ModelOverflow) and self.steps > before
             if not (finish.kind == "left" or overflown) or keeper is None:
                 return finish
@@ -147,11 +151,7 @@ class Run:
             case "aborted" | "limit" | "failed":
                 outcome = finish.kind
         error = finish.error or self.trouble
-        reason = (
-            str(error)
-            if error
-            else why or {"limit": f"{self.steps} model calls", "aborted": "by the user"}.get(finish.kind, "")
-        )
+        reason = str(error) if error else why or {"limit": self._limit(), "aborted": "by the user"}.get(finish.kind, "")
         final = self.around.redact(finish.text) if outcome == "finished" else ""
         if final and self.answer.text == finish.text:
             self._recall(final, "assistant", told=False)
@@ -173,6 +173,9 @@ class Run:
         return RunRecord(
             self.number, blocks, final, outcome, reason, self.calls, changed, tuple(self.recalled), words
         )  # fmt: skip
+
+    def _limit(self) -> str:
+        return f"{self.usage['input'] + self.usage['output']} tokens" if self.spent else f"{self.steps} model calls"
 
     def _short(self, path: str) -> str:
         root = Path(self.session.opened.root)
@@ -245,11 +248,27 @@ class Run:
                 break
 
     def leaves(self) -> bool:
-        """Whether a fresh window begins before the next request: it was asked for, or this one is full."""
+        """Whether a fresh window begins before the next request, asked for or because this one is full; or whether the
+        tokens of the run are used up."""
+        most = self.limits.tokens
+        self.spent = bool(most) and self.usage["input"] + self.usage["output"] >= most
+        if self.spent:
+            return True
         keeper, wanted = self.around.keeper, self.around.wanted
         if keeper is not None and not wanted and keeper.full and self._saved("fill"):
             wanted.append(f"the window is {keeper.fill.words} full")
         return bool(wanted)
+
+    def ask(self, effect: Effect) -> Permit:
+        """Ask the person, one question at a time; a rule that is given holds from now on."""
+        with self._asking:
+            # Another call may have been asked for the same while this one waited.
+            if verdict(effect, self.around.rules, yes=self.around.yes) == "allow":
+                return Permit(True)
+            permit = self.person.permit(effect)
+            if permit.allowed and permit.rule is not None:
+                self.around.rules.append(permit.rule)
+            return permit
 
     def tell(self, event: Event) -> None:
         """Show something."""
@@ -281,11 +300,15 @@ class Run:
             self.around.keeper.estimate += sum(self.around.tokenizer.count(text) for text in texts)
 
     def _fill_notice(self) -> str:
-        words = self.around.keeper.fill.words if self.around.keeper is not None else ""
-        return (
+        keeper = self.around.keeper
+        words = keeper.fill.words if keeper is not None else ""
+        told = (
             f"the window is {words} full. What happened so far is saved as {self.handed}. Bring the step at hand to an "
             "end, add what that misses with memory_note (kind handoff), then call new_context."
         )
+        if keeper is not None and keeper.divides and "delegate" in self._tools:
+            told += "\nSteps of the plan that stand alone can go to sub-agents: `delegate` gives each a fresh window."
+        return told
 
     def _called(self, call: Call) -> Result:
         tool = self._tools[call.name]
@@ -311,15 +334,9 @@ class Run:
     def _refused(self, effect: Effect) -> Reply | None:
         if verdict(effect, self.around.rules, yes=self.around.yes) == "allow":
             return None
-        with self._asking:
-            # Another call may have been asked for the same while this one waited.
-            if verdict(effect, self.around.rules, yes=self.around.yes) == "allow":
-                return None
-            permit = self.person.permit(effect)
-            if permit.allowed:
-                if permit.rule is not None:
-                    self.around.rules.append(permit.rule)
-                return None
+        permit = self.ask(effect)
+        if permit.allowed:
+            return None
         reason = f": {visible(permit.reason)}" if permit.reason else ""
         return Reply(f"refused: the user does not allow `{effect.title}`{reason}", failed=True)
 

@@ -12,13 +12,16 @@ from clew.core.handoff.events import Asked, Event, Hinted, Noted, Planned, Repli
 from clew.core.handoff.fill import Fill, FillWatch, measured, seen
 from clew.core.handoff.gate import Trigger
 from clew.core.handoff.ledger import is_chinese
-from clew.services.handoff import Handed, Handoff
+from clew.services.handoff import Handed, Handoff, plan_of
 from clew.services.handoff import Window as Place
 from clew.stores import transcripts as kept
 from clew.stores.transcripts import Line, Transcript
 
 HARD: Final = 0.85
 """Share of a window from which on the next round begins a fresh one, whoever asks for it or not."""
+CROWDED: Final = 0.5
+"""Share of a window from which on it is worth giving parts of the work away."""
+_SEVERAL: Final = 2
 HANDOFF_HEAD: Final = "[handoff] This window goes on from an earlier one. From Clew, not said by the user:"
 GO_ON: Final = (
     "This window began in the middle of the run: what you did for the message below is in the handoff above. "
@@ -57,6 +60,13 @@ class Keeper:
     def full(self) -> bool:
         """Whether the next round should begin in a fresh window."""
         return self.fill.share >= HARD
+
+    @property
+    def divides(self) -> bool:
+        """Whether the window is filling up while the plan has several open steps."""
+        if self.fill.share < CROWDED:
+            return False
+        return sum(step.open for step in plan_of(self.handoff.plan()).steps) >= _SEVERAL
 
     def save(self, trigger: Trigger) -> Handed:
         """Write or refresh the ledger of this window by rule. Raises what the store raises."""

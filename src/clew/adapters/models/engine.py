@@ -89,8 +89,12 @@ class Engine:
 
     def __init__(self, endpoint: Endpoint, sent: Callable[[bytes], None] | None = None) -> None:
         self.name = endpoint.name
+        self.sent = sent
         self._endpoint = endpoint
-        self._sent = sent
+
+    def beside(self, sent: Callable[[bytes], None] | None) -> Engine:
+        """Another one at the same endpoint."""
+        return Engine(self._endpoint, sent)
 
     def run(
         self,
@@ -108,7 +112,7 @@ class Engine:
         `messages` are the layers: `system` first, the last one the user's. `limit`: tokens of one answer. Nothing is
         raised for what a model or a provider does: the Finish says it.
         """
-        drive = _Drive(self._endpoint, messages, offers, desk, interrupt, limit, steps, first, self._sent)
+        drive = _Drive(self._endpoint, messages, offers, desk, interrupt, limit, steps, first, self.sent)
         outcome: list[Finish] = []
         failure: list[BaseException] = []
         # Not by joining: a join that a signal interrupts may take the thread for dead ever after.

@@ -165,6 +165,16 @@ class RunEnded:
     changed: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Delegated:
+    """Something that a sub-agent does."""
+
+    id: str
+    """Its session."""
+    event: Event
+    """What it tells, from `RunStarted` to `RunEnded`."""
+
+
 Event = (
     RunStarted
     | Hinted
@@ -180,6 +190,7 @@ Event = (
     | Drifted
     | Retrying
     | Notice
+    | Delegated
     | RunEnded
 )
 
@@ -198,6 +209,7 @@ NAMES: dict[type[Event], str] = {
     Drifted: "drifted",
     Retrying: "retrying",
     Notice: "notice",
+    Delegated: "delegated",
     RunEnded: "run_ended",
 }
 """Names of the events on the wire. A new field may come to any; none changes its meaning or goes."""

@@ -16,6 +16,7 @@ from clew.core.agent.events import (
     Answered,
     Called,
     Calling,
+    Delegated,
     Event,
     Hinted,
     Notice,
@@ -29,6 +30,7 @@ from clew.entrypoints.cli.page import Page
 from clew.entrypoints.cli.stopping import stop_status
 from clew.entrypoints.cli.style import apply_color, aside, json_line, line, pale
 from clew.entrypoints.cli.texts import say
+from clew.entrypoints.cli.wording import translated
 from clew.errors import UsageError
 
 if TYPE_CHECKING:
@@ -160,12 +162,14 @@ class Headless:
             case Hinted(ids=ids, names=names) if not self.quiet:
                 for id_, name in zip(ids, names, strict=True):
                     aside(pale(say("run.hint", self.language, printable(name), id_)))
+            case Delegated(event=Calling(title=title)) if not self.quiet:
+                aside(pale(f"  ‣ {printable(title)}"))
             case Retrying(reason=reason, wait=wait) if not self.quiet:
                 aside(say("run.retry", self.language, printable(reason), f"{wait:.0f}"))
             case WindowOpened(window=window) if not self.quiet:
                 aside(pale(say("run.window", self.language, window)))
             case Notice(text=text) if not self.quiet:
-                aside(say("note", self.language) + printable(text))
+                aside(say("note", self.language) + translated(printable(text), self.language))
             case _:
                 pass
 
@@ -176,6 +180,8 @@ def as_json(event: Event) -> dict[str, object]:
 
     from clew.core.agent.events import NAMES
 
+    if isinstance(event, Delegated):
+        return {"type": NAMES[Delegated], "id": event.id, "event": as_json(event.event)}
     return {"type": NAMES[type(event)], **dataclasses.asdict(event)}
 
 

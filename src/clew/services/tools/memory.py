@@ -12,10 +12,12 @@ from clew.core.agent.effects import Effect
 from clew.core.handoff.references import is_reference
 from clew.core.text.printable import printable
 from clew.services.tools.tool import Reply, Signal, Tool, define
+from clew.stores.transcripts import SESSION
 
 if TYPE_CHECKING:
     from clew.services.handoff import Handed, Handoff, Window
     from clew.services.memory import Memory, Saved
+    from clew.services.memory_search import Found
 
 MOST_SHOWN = 24_000
 """Characters of a document that one call shows."""
@@ -71,24 +73,13 @@ def memory_tools(
     """The tools. `others` opens references that are not of memory; None: it is none of those."""
 
     def recall(given: Recall, effect: Effect, signal: Signal) -> Reply:
-        found = memory().recall(given.query, scope=given.scope)
-        rows = [f"note: {printable(one, 300)}" for one in found.notices]
-        if found.miss:
-            searched = found.searched
-            return Reply(f"nothing found in {searched.scope}: {searched.documents} documents searched", view="-")
-        for hit in found.hits:
-            facts = [hit.reference, printable(hit.name, 120), hit.at]
-            if hit.stale:
-                facts.append(f"DOES NOT HOLD ANY MORE: {printable(hit.stale, 120)}")
-            rows.append("- " + " · ".join(fact for fact in facts if fact))
-            rows += [f"  > {line}" for line in hit.snippet.splitlines()]
-        if found.left_out:
-            rows.append(f"{found.left_out} more; narrow the query")
-        return Reply("\n".join(rows), view=f"{len(found.hits)} found")
+        return told(memory().recall(given.query, scope=given.scope))
 
     def open_(given: Open, effect: Effect, signal: Signal) -> Reply:
         if (text := others(given.ref)) is not None:
             return Reply(text[:MOST_SHOWN])
+        if given.ref.strip().startswith(SESSION) and (sessions := memory().sessions) is not None:
+            return _said(*sessions.open(given.ref))
         opened = handoff().open(given.ref) if is_reference(given.ref) else memory().open(given.ref)
         head = f"{given.ref} (lines {opened.first} on of {opened.lines})"
         if opened.stale:
@@ -120,6 +111,31 @@ def memory_tools(
         define("memory_note", "Keep a note for later sessions: a decision, trap, procedure.", Note, note, writes),
         define("memory_log", "Add to today's log: what was done or found out.", Log, log, writes),
     ]
+
+
+def told(found: Found) -> Reply:
+    """What a search found, or that it found nothing and where it looked."""
+    rows = [f"note: {printable(one, 300)}" for one in found.notices]
+    if found.miss:
+        searched = found.searched
+        words = f", for: {', '.join(searched.words)}" if searched.words else ""
+        looked = f"{searched.documents} documents, {searched.passages} passages"
+        rows.append(f"nothing found in {searched.scope}: searched {looked}{words}")
+        return Reply("\n".join(rows), view="-")
+    for hit in found.hits:
+        facts = [hit.reference, printable(hit.name, 120), hit.at, hit.speaker]
+        if hit.stale:
+            facts.append(f"DOES NOT HOLD ANY MORE: {printable(hit.stale, 120)}")
+        rows.append("- " + " · ".join(fact for fact in facts if fact))
+        rows += [f"  > {line}" for line in hit.snippet.splitlines()]
+    if found.left_out:
+        rows.append(f"{found.left_out} more; narrow the query")
+    return Reply("\n".join(rows), view=f"{len(found.hits)} found")
+
+
+def _said(ref: str, text: str) -> Reply:
+    left = "\n[cut; name a run (#3) or a step of it (#3.5)]" if len(text) > MOST_SHOWN else ""
+    return Reply(f"{ref}\n\n{text[:MOST_SHOWN]}{left}", view=ref)
 
 
 def _handed(handed: Handed) -> Reply:
