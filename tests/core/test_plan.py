@@ -37,6 +37,7 @@ def test_steps_and_remarks_are_told_apart() -> None:
         ("jitter", False, False, 8, 1),
         ("a second crane", False, True, 9, 0),
     ]
+    assert [step.text for step in plan.steps if step.open] == ["retry with a pause", "jitter"]
     assert plan.title == "Crane" and plan.next is not None and plan.next.text == "retry with a pause"
     assert plan.remarks == ("~~a third crane~~ never", "Why: the tower is slow.", "[ ] not a step")
 

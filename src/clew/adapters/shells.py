@@ -203,13 +203,18 @@ class Terminal:
             self._screen.resize(columns, rows)
             self._program.resize(columns, rows)
 
-    def wait(self, seconds: float, stopped: Callable[[], bool], quiet: float | None = None) -> None:
-        """Wait until the program ended, or, with `quiet`, wrote nothing for so long; at most `seconds`."""
+    def wait(
+        self, seconds: float, stopped: Callable[[], bool], quiet: float | None = None, *, beyond: int = -1
+    ) -> None:
+        """Wait until the program ended, or, with `quiet`, wrote nothing for so long; at most `seconds`.
+
+        With `beyond` it must first have written past that offset.
+        """
         deadline = time.monotonic() + seconds
         with self._changed:
             end, since = self._ring.end, time.monotonic()
         while not stopped() and (now := time.monotonic()) < deadline:
-            if (quiet is not None and now - since >= quiet) or self.exit is not None:
+            if (quiet is not None and end > beyond and now - since >= quiet) or self.exit is not None:
                 return
             with self._changed:
                 if self._ring.end == end:

@@ -294,7 +294,8 @@ class _Drive:
     def _result(self, part: Any) -> Result | None:
         match part:
             case ToolReturnPart(tool_name=name, tool_call_id=id_):
-                return Result(id_, name, part.model_response_str(), part.outcome != "success")
+                text = part.content if isinstance(part.content, str) else part.model_response_str()
+                return Result(id_, name, text, part.outcome != "success")
             case RetryPromptPart(tool_call_id=id_):
                 return Result(id_, part.tool_name or "", part.model_response(), failed=True)
             case _:

@@ -72,6 +72,7 @@ class Read:
 
     terminal: str
     offset: Annotated[int | None, Meta(description="default: what is new; negative: from the end")] = None
+    wait: Annotated[float, Meta(description="seconds to wait at most for new output", ge=0, le=120)] = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +201,12 @@ class _Terminals:
         return Reply(note + f"sent to {self._status(terminal)}", failed)
 
     def read(self, given: Read, effect: Effect, signal: Signal) -> Reply:
-        return self._with(given.terminal, lambda terminal: self._page(terminal, given.offset))
+        def page_of(terminal: Terminal) -> str:
+            if given.wait:
+                terminal.wait(given.wait, lambda: signal.stopped, _QUIET, beyond=terminal.seen)
+            return self._page(terminal, given.offset)
+
+        return self._with(given.terminal, page_of)
 
     def look(self, given: Look, effect: Effect, signal: Signal) -> Reply:
         return self._with(given.terminal, lambda terminal: self._screen(terminal, ansi=given.ansi))
