@@ -238,8 +238,9 @@ class Purge:
 
     def drop_derived(self) -> None:
         """Delete what is made from documents; it is made anew when it is needed."""
-        with contextlib.suppress(OSError):
-            delete(self.home.cache / "index" / "memory.db")
+        for name in ("memory.db", "sessions.db"):
+            with contextlib.suppress(OSError):
+                delete(self.home.cache / "index" / name)
         shutil.rmtree(self.home.cache / "recall", ignore_errors=True)
 
     def finish(self) -> None:

@@ -288,7 +288,7 @@ def _is_made_from(path: Path, source: Source) -> bool:
         return path.suffix == ".searches" or path.name == "memory.db" or path.parent.name == "recall"
     if source.kind == "workspace":
         return (
-            path.name == "memory.db"
+            path.name in ("memory.db", "sessions.db")
             or path.parent.name == "recall"
             or (re.fullmatch(re.escape(source.value) + r"-[0-9a-f]{12}\.(?:db|searches)", path.name) is not None)
         )

@@ -30,6 +30,7 @@ from clew.services.context import Place
 from clew.services.passages import MAP_REF, listed_files
 from clew.services.relevance import Finder, load_ranking
 from clew.services.words import load_glossary
+from clew.stores.transcripts import SESSION
 
 if TYPE_CHECKING:
     from clew.services.memory import Memory, OpenedDocument
@@ -38,12 +39,10 @@ if TYPE_CHECKING:
 MOST_BYTES = 16 << 20
 """A longer file is not opened."""
 FORMS = (
-    "path", "path:line", "path:10-42", "clew://memory/ID", "clew://plan", "a note's name", "exchange:3", STATUS,
-    "a commit's hash",
+    "path", "path:line", "path:10-42", "clew://memory/ID", "clew://plan", "clew://session/ID#3", "a note's name",
+    "exchange:3", STATUS, "a commit's hash",
 )  # fmt: skip
 """What a reference may look like."""
-SESSION = "clew://session/"
-"""Of a session of the agent; `#3` behind it names one run."""
 GIT_REFERENCES = ("git:branch", STATUS, "git:last-commit", "git:commits")
 _RANGE = re.compile(r"(?P<path>.+?):(?P<first>\d+)(?:-(?P<last>\d+))?(?::\d+)?", re.DOTALL)
 _MADE = re.compile(r"mem_[0-9a-f]{12}(?:#.*)?")
@@ -194,15 +193,10 @@ def _outside(name: str, place: Place) -> Refused:
 
 
 def _session(ref: str, transcripts: Transcripts) -> Opened:
-    """A session of the agent, or one of its runs."""
-    from clew.services.sessions import exported, of_run  # noqa: PLC0415 -- heavy; few references are of this kind
+    """A session of the agent, one of its runs, or a step of it."""
+    from clew.services.sessions import exported, spot  # noqa: PLC0415 -- heavy; few references are of this kind
 
-    name, hash_, number = ref.removeprefix(SESSION).partition("#")
-    if hash_ and not (number.isascii() and number.isdigit()):
-        raise UsageError(f"`#{printable(number, 40)}` names no run", hint="for instance #3")
-    read = transcripts.read(transcripts.find(name))
-    read = of_run(read, int(number)) if number else read
-    plain = f"{SESSION}{read.opened.id}" + (f"#{int(number)}" if number else "")
+    plain, read = spot(transcripts, ref)
     return Opened(plain, "session", exported(read).rstrip("\n"))
 
 

@@ -21,12 +21,11 @@ import msgspec
 from clew.core.memory.document import Document, clean_line
 from clew.core.memory.hits import Hit
 from clew.core.memory.passages import Piece, split
-from clew.core.text.printable import printable
 from clew.errors import NotFound, StoreError, UsageError
 from clew.services.memory_search import BUDGET, EMBED_SECONDS, Found, MemorySearch, over_index
 from clew.services.notices import WITHOUT_TABLE
 from clew.services.relevance import lacks_table, load_table
-from clew.services.sessions import exported
+from clew.services.sessions import exported, spot
 from clew.stores.audit import Audit
 from clew.stores.memory_index import MemoryIndex
 from clew.stores.memory_reading import Filter
@@ -38,7 +37,6 @@ from clew.stores.transcripts import (
     Ended,
     Line,
     Opened,
-    Read,
     Replied,
     Resulted,
     Transcripts,
@@ -58,7 +56,6 @@ _LONGEST_TITLE: Final = 60
 _SEARCHES: Final = frozenset({"session_search", "memory_recall"})
 """Tools whose calls hold nothing but what was looked for: a search must not find itself."""
 _STATUS: Final = re.compile(r"exit ([1-9]\d*)\b")
-_PLACE: Final = re.compile(r"([0-9]{1,7})(?:\.([0-9]{1,7}))?")
 _RUN: Final = b'{"type":"run"'
 _END: Final = b'{"type":"end"'
 
@@ -252,27 +249,6 @@ class SessionSearch:
 
 
 # ---------------------------------------------------------------------- transcripts
-
-
-def spot(transcripts: Transcripts, ref: str) -> tuple[str, Read]:
-    """A reference to a session, a run or a step in its plain form, and the lines that it means, behind the first one.
-    Raises NotFound, UsageError, StoreError."""
-    name, hash_, place = ref.strip().removeprefix(SESSION).partition("#")
-    match = _PLACE.fullmatch(place)
-    if hash_ and match is None:
-        raise UsageError(f"`#{printable(place, 40)}` names no run", hint="for instance #3, or #3.5 for its step 5")
-    read = transcripts.read(transcripts.find(name))
-    if match is None:
-        return f"{SESSION}{read.opened.id}", read
-    run, step = int(match[1]), match[2]
-    kept = [one for one in read.lines[1:] if not isinstance(one, Opened) and one.run == run]
-    if step is not None:
-        kept = [one for one in kept if (0 if isinstance(one, Began) else getattr(one, "step", None)) == int(step)]
-    if not kept:
-        told = f"the session {read.opened.id} has no run {run}" + (f" with a step {int(step)}" if step else "")
-        raise NotFound(told, hint=f"it has {len(read.runs())} runs")
-    plain = f"{SESSION}{read.opened.id}#{run}" + (f".{int(step)}" if step else "")
-    return plain, Read(read.opened, (read.opened, *kept))
 
 
 def share(content: bytes, number: int) -> tuple[Began | None, list[tuple[int, Line]]]:

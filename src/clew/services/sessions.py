@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,12 +14,15 @@ from typing import Final
 import msgspec
 
 from clew.core.agent.prompt import Identity
-from clew.errors import NotFound
+from clew.core.text.printable import printable
+from clew.errors import NotFound, UsageError
 from clew.services.instructions import Instructions, changed_since, read_instructions
 from clew.stores.transcripts import (
+    SESSION,
     Added,
     Began,
     Ended,
+    Line,
     Opened,
     Read,
     Renewed,
@@ -28,6 +32,7 @@ from clew.stores.transcripts import (
     Transcripts,
 )
 
+_PLACE: Final = re.compile(r"([0-9]{1,7})(?:\.([0-9]{1,7}))?")
 _LONGEST_RESULT: Final = 4_000
 """Characters of a tool's answer in an export; a transcript keeps all."""
 
@@ -126,6 +131,38 @@ def of_run(read: Read, number: int) -> Read:
     if not kept:
         raise NotFound(f"the session {read.opened.id} has no run {number}", hint=f"it has {len(read.runs())}")
     return Read(read.opened, (read.opened, *kept))
+
+
+def spot(transcripts: Transcripts, ref: str) -> tuple[str, Read]:
+    """A reference to a session, a run (`#3`) or a step of it (`#3.5`; step 0 is the message) in its plain form, and the
+    lines that it means. Raises NotFound, UsageError, StoreError."""
+    name, hash_, place = ref.strip().removeprefix(SESSION).partition("#")
+    match = _PLACE.fullmatch(place)
+    if hash_ and match is None:
+        raise UsageError(f"`#{printable(place, 40)}` names no run", hint="for instance #3, or #3.5 for its step 5")
+    read = transcripts.read(transcripts.find(name))
+    if match is None:
+        return f"{SESSION}{read.opened.id}", read
+    run, step = int(match[1]), match[2]
+    read = of_run(read, run)
+    if step is None:
+        return f"{SESSION}{read.opened.id}#{run}", read
+    kept = [line for line in read.lines[1:] if _step(line) == int(step)]
+    if not kept:
+        steps = max((_step(line) for line in read.lines), default=0)
+        raise NotFound(f"the run {run} of the session {read.opened.id} has no step {int(step)}", hint=f"it has {steps}")
+    return f"{SESSION}{read.opened.id}#{run}.{int(step)}", Read(read.opened, (read.opened, *kept))
+
+
+def _step(line: Line) -> int:
+    """The step that a line belongs to: 0 for the beginning of a run, -1 for what belongs to none."""
+    match line:
+        case Began():
+            return 0
+        case Replied(step=step) | Resulted(step=step) | Added(step=step):
+            return step
+        case _:
+            return -1
 
 
 def exported(read: Read) -> str:

@@ -12,6 +12,7 @@ from clew.app import App
 from clew.core.text.printable import printable, visible
 from clew.entrypoints.cli.style import apply_color, aside, data, json_line, line, pale
 from clew.entrypoints.cli.texts import say
+from clew.entrypoints.cli.wording import translated
 
 if TYPE_CHECKING:
     from clew.stores.transcripts import Read, Summary, Transcripts
@@ -74,6 +75,38 @@ def show(id_: str, number: int | None, as_json: bool) -> None:
         line(json_line({"session": _opened(read), "lines": _lines(read)}))
     else:
         data(visible(_markdown(read)), nl=False)
+
+
+@session.command(
+    epilog="""\b
+Examples:
+  clew session search "why did the migration fail?"
+  clew session search 重试 --session 20261130-1532 --json"""
+)
+@click.argument("query", nargs=-1, required=True)
+@click.option(
+    "--session", "id_", metavar="ID", default="", help="Only this session; the beginning of its id is enough."
+)
+@click.option("--all", "everything", is_flag=True, help="Sessions of all workspaces.")
+@click.option("--budget", type=click.IntRange(200), default=6000, help="Bytes of the answer.  [default: 6000]")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
+def search(query: tuple[str, ...], id_: str, everything: bool, budget: int, as_json: bool) -> None:
+    """Search the sessions of this workspace: what you and the agent said, its tool calls, what failed.
+
+    Each hit has a reference that `clew open` takes. Outputs of tools that worked are not searched. A miss says what was
+    searched, and stands in `clew audit --misses`.
+    """
+    from clew.entrypoints.cli.memory_show import show_found  # heavy
+    from clew.entrypoints.cli.progress import reading
+
+    app = App.here()
+    apply_color(app)
+    sessions = app.session_search()
+    with reading(app.language) as sessions.progress:
+        found = sessions.search(" ".join(query), session=id_, everything=everything, budget=budget)
+    for notice in found.notices:
+        aside(say("note", app.language) + translated(printable(notice), app.language))
+    show_found(app, found, as_json)
 
 
 @session.command(

@@ -35,9 +35,10 @@ MOST_SHOWN: Final = 24_000
 SETTLE_SECONDS: Final = 3.0
 """After so long without a write, what was written is committed where memory is a repository."""
 _MEMORY = re.compile(r"clew://memory/|mem_[0-9a-f]|(?:user|workspaces/[^/]+)/[^\0]*\.md(?:#|\Z)")
+_SESSION: Final = "clew://session/"
 _EMPTY: Final = {
     "handoff": "no conversation has handed anything over yet",
-    "sessions": "conversations are not kept yet",
+    "sessions": "the agent has worked in no session here yet",
 }
 """Scopes that may hold nothing at all, and why."""
 
@@ -216,6 +217,9 @@ def open_(given: Open, tray: Tray) -> Reply:
         opened = tray.memory().open(ref)
         bare = ref.partition("#")[0]
         return _shown(bare, opened.text, opened.first, opened.lines, "#L{}-{}", opened.stale)
+    if ref.startswith(_SESSION) and (sessions := tray.memory().sessions) is not None:
+        plain, text = sessions.open(ref)
+        return _shown(plain, text, 0, 0, "")
     from clew.services.references import open_reference
 
     exchanges = ()
