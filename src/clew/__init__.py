@@ -10,6 +10,9 @@
     reply = clew.ask("how is the cache keyed?", model="ollama:qwen3")
     reply.text, reply.refs
 
+    with clew.Agent("path/to/repository", allow=["edit:src/**"]) as agent:
+        agent.run("make the retry test pass").final
+
 `assemble` does the last step alone, without any file: fragments of your own, a Budget, a Frame. Everything is imported
 when it is first used.
 """
@@ -21,6 +24,9 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from clew.adapters.tokenizers import tokenizer_for
+    from clew.core.agent.effects import Effect
+    from clew.core.agent.permissions import Permit
+    from clew.core.agent.record import RunRecord
     from clew.core.context.assemble import assemble
     from clew.core.context.budget import Budget
     from clew.core.context.fragment import Exchange, Fragment
@@ -28,22 +34,27 @@ if TYPE_CHECKING:
     from clew.core.context.report import Report
     from clew.core.ports import Message
     from clew.entrypoints.library import Reply, ask, context
+    from clew.entrypoints.library_agent import Agent
     from clew.errors import ClewError
 
 __all__ = [
-    "Budget", "ClewError", "Exchange", "Fragment", "Frame", "Message", "Reply", "Report", "Snapshot", "ask", "assemble",
-    "context", "question_frame", "tokenizer_for",
+    "Agent", "Budget", "ClewError", "Effect", "Exchange", "Fragment", "Frame", "Message", "Permit", "Reply", "Report",
+    "RunRecord", "Snapshot", "ask", "assemble", "context", "question_frame", "tokenizer_for",
 ]  # fmt: skip
 
 _HOMES = {
+    "Agent": "clew.entrypoints.library_agent",
     "Budget": "clew.core.context.budget",
     "ClewError": "clew.errors",
+    "Effect": "clew.core.agent.effects",
     "Exchange": "clew.core.context.fragment",
     "Fragment": "clew.core.context.fragment",
     "Frame": "clew.core.context.layers",
     "Message": "clew.core.ports",
+    "Permit": "clew.core.agent.permissions",
     "Reply": "clew.entrypoints.library",
     "Report": "clew.core.context.report",
+    "RunRecord": "clew.core.agent.record",
     "Snapshot": "clew.core.context.layers",
     "ask": "clew.entrypoints.library",
     "assemble": "clew.core.context.assemble",
