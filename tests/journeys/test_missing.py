@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.agents import says, world
 from tests.command import ARGV, Done, clew, environ, script, write
 from tests.tooling import Calls
 
@@ -358,6 +359,16 @@ def _ripgrep(harbour: Path, home: Path) -> Done:
     expected, found = (Calls(one.tools()).good("grep", pattern="retr(y|ies)", context=1) for one in ways)
     assert found == expected and "src/retry.py\n" in found
     return Done(0, found, "")
+
+
+@case("an MCP server")
+def _server(harbour: Path, home: Path) -> Done:
+    program = f'{{command: "{sys.executable}", args: ["-c", "pass"]}}'
+    write(home / "clew", {"config.yaml": f"mcp_wait: 30\nmcp_servers: {{harbour: {program}}}\n"})
+    with world(harbour, home) as made:
+        done = made.run("look around", play=[says("I looked.")])
+    assert done.status == 0 and done.out == "I looked.\n"
+    return done
 
 
 @case("an index of the present format")

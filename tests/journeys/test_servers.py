@@ -372,16 +372,16 @@ def test_an_interrupted_call_ends_at_once_and_the_server_is_told(here: World, tm
 
 
 def test_a_call_ends_with_its_timeout_but_not_while_the_server_reports(here: World) -> None:
-    own(here, {"zeta": entry("usual")}, mcp_timeout=1)
+    own(here, {"zeta": entry("usual")}, mcp_timeout=2)
     with here.talk() as talk:
         talk.run(
-            "x", calls(("mcp__zeta__work", {"steps": 6, "pause": 0.3}), ("mcp__zeta__wait", {"seconds": 60}),
+            "x", calls(("mcp__zeta__work", {"steps": 7, "pause": 0.5}), ("mcp__zeta__wait", {"seconds": 60}),
                        ("mcp__zeta__work", {"steps": 2, "pause": 30})), says("ok"),
         )  # fmt: skip
         worked, silent, stuck = last_user(here.asked()[-1])
         assert worked == "worked"
         assert silent == (
-            "error: the MCP server zeta did not answer: no answer within 1 s; whether the call took effect is unknown"
+            "error: the MCP server zeta did not answer: no answer within 2 s; whether the call took effect is unknown"
         )
         assert "its last report was 1 of 2: copying" in stuck
 

@@ -32,6 +32,8 @@ State = Literal["starting", "ready", "ended"]
 _MOST_TOOLS: Final = 2_000
 _MOST_PAGES: Final = 100
 _LONGEST_INSTRUCTIONS: Final = 100_000
+_STARTING: Final = 60.0
+"""Seconds that a server may take to answer when it starts, however short the timeout of calls is."""
 _RESTART: Final = 10.0
 """Seconds that a call waits for a server that is being started again."""
 _LONGER: Final = 10
@@ -216,9 +218,9 @@ class Server:
 class Servers:
     """The loop in which servers are kept. Starts with the first of them, ends with `close`."""
 
-    def __init__(self, programs: PosixPrograms, root: Path, patience: float) -> None:
+    def __init__(self, programs: PosixPrograms, root: Path, timeout: float) -> None:
         self.programs = programs
-        self.patience = patience
+        self.patience = max(timeout, _STARTING)
         """Seconds that a server may take to answer when it starts."""
         self.changed = threading.Condition()
         self._root = root
