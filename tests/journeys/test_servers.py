@@ -186,14 +186,18 @@ def test_a_server_over_http_is_reached_as_one_over_pipes(here: World) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    served = subprocess.Popen([sys.executable, SCRIPT, "usual", str(port)], stderr=subprocess.DEVNULL)
-    try:
 
-        def listening() -> bool:
-            with socket.socket() as probe:
-                return probe.connect_ex(("127.0.0.1", port)) == 0
+    def listening() -> bool:
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", port)) == 0
 
+    def serve() -> subprocess.Popen[bytes]:
+        made = subprocess.Popen([sys.executable, SCRIPT, "usual", str(port)], stderr=subprocess.DEVNULL)
         assert until(listening)
+        return made
+
+    served = serve()
+    try:
         own(here, {"web": {"url": f"http://127.0.0.1:{port}/mcp", "headers": {"X-Key": "${NONE:-k}"}},
                    "nobody": {"url": "http://127.0.0.1:9/mcp", "type": "http"}})  # fmt: skip
         with here.talk() as talk:
@@ -201,6 +205,18 @@ def test_a_server_over_http_is_reached_as_one_over_pipes(here: World) -> None:
             assert last_user(here.asked()[-1]) == ["over http"]
             assert [one for one in notices(talk) if "nobody" in one]
             assert injected(here.asked()[-1]).startswith("[injections]\n## MCP server web\nCall echo first.")
+            served.kill()
+            served.wait()
+            served = serve()
+            talk.run(
+                "again",
+                calls(("mcp__web__echo", {"text": "forgotten"})),
+                calls(("mcp__web__echo", {"text": "known again"})),
+                says("ok"),
+            )
+            forgotten, known = [event.text for event in talk.events if isinstance(event, Called)][-2:]
+            assert forgotten.startswith("error: the MCP server web did not answer: ")
+            assert known == "known again"
             served.kill()
             served.wait()
             talk.run("y", calls(("mcp__web__echo", {"text": "gone"})), says("ok"))

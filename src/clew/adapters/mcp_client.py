@@ -9,6 +9,7 @@ import asyncio
 import concurrent.futures
 import contextlib
 import logging
+import re
 import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -41,6 +42,8 @@ _LONGER: Final = 10
 _CLOSING: Final = 6.0
 _TICK: Final = 0.03
 _CLOSED: Final = "the connection ended"
+_FORGOTTEN: Final = re.compile(r"session (?:terminated|not found|expired)", re.IGNORECASE)
+"""What a server over HTTP answers when it was started anew and knows nothing of the connection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +117,7 @@ class Server:
         if self.state != "ready" or session is None:
             why = self.why if self.state == "ended" else "it is being started again"
             return Answer(f"{why or 'it ended'}; do without it", failed=True, lost=True)
-        call = _Call(tool, dict(arguments), timeout, progress)
+        call = _Call(tool, dict(arguments), timeout, progress, self.target.transport != "stdio")
         future = self._servers.submit(call.go(session))
         while not concurrent.futures.wait((future,), _TICK).done:
             if stopped():
@@ -325,6 +328,7 @@ class _Call:
     arguments: dict[str, Any]
     timeout: float
     progress: Callable[[str], None]
+    remote: bool
     scope: anyio.CancelScope | None = None
     stopped: bool = False
     words: str = ""
@@ -353,7 +357,8 @@ class _Call:
                     return "interrupted by the user"
                 result = await session.send_request(request, CallToolResult, progress_callback=report)
         except MCPError as error:
-            if error.error.code == CONNECTION_CLOSED:
+            forgotten = self.remote and _FORGOTTEN.search(error.error.message or "")
+            if forgotten or error.error.code == CONNECTION_CLOSED:
                 return _CLOSED
             return Answer(error.error.message or "it said nothing more", failed=True)
         except ValidationError:
