@@ -268,18 +268,17 @@ def _lsp(name: str, node: Node, place: Place) -> dict[str, str]:
     found: dict[str, str] = {}
     languages = [one.key for one in LANGUAGES]
     for key, line, value in _pairs(name, node, place, "`off`, or a table of `language: command`"):
-        at = Place(place.label, line)
         if key not in languages:
-            raise _unknown(key, name, languages, at)
+            raise _unknown(key, name, languages, Place(place.label, line))
         if isinstance(value, Scalar) and value.raw.lower() in _NO:
             found[key] = "off"
         elif (command := _text(key, value, place)) is not None:
             try:
                 words = shlex.split(command)
-            except ValueError as error:
-                raise ConfigError(f"{at}: `{key}` is no command: {error}", hint="close each quotation mark") from error
+            except ValueError:
+                words = []
             if not words:
-                raise ConfigError(f"{at}: `{key}` is empty", hint=f"write `{key}: off`, or remove the line")
+                raise _wrong(key, "a command, or `off`", value, place)
             found[key] = command
     return found
 

@@ -133,6 +133,8 @@ def test_a_bad_line_is_named_with_its_file_and_the_nearest_valid_key(
         "hooks: {start: evil}",
         "mcpServers: {x: {command: evil}}",
         "mcp_servers: {x: {command: evil}}",
+        "lsp: {python: evil}",
+        "lsp: off",
         "servers: []",
         "permissions: {shell: allow}",
         "memory_root: /etc",
@@ -223,6 +225,40 @@ def test_endpoint_variables_stand_beside_those_of_the_user(root: Path) -> None:
     user = "endpoints:\n  mine: https://llm.example.com/v1/\n  openai: https://a.example\n"
     loaded = load(root, "", user, OPENAI_BASE_URL="http://127.0.0.1:1/v1")
     assert loaded.settings.endpoints == {"mine": "https://llm.example.com/v1", "openai": "http://127.0.0.1:1/v1"}
+
+
+@pytest.mark.requirement("R-14")
+@pytest.mark.parametrize(
+    ("user", "variable", "value"),
+    [
+        ("", "", {}),
+        ("lsp: off", "", {"*": "off"}),
+        ("lsp: on", "", {}),
+        ("lsp:\n  go: gopls -remote=auto\n  python: off\n  rust:\n", "", {"go": "gopls -remote=auto", "python": "off"}),
+        ("lsp: {go: off}", "off", {"*": "off"}),
+        ("lsp: off", "on", {}),
+    ],
+)
+def test_the_user_names_language_servers_or_switches_them_off(
+    root: Path, user: str, variable: str, value: dict[str, str]
+) -> None:
+    assert load(root, "", user, **({"CLEW_LSP": variable} if variable else {})).settings.lsp == value
+
+
+@pytest.mark.parametrize(
+    ("user", "says", "hint"),
+    [
+        ("lsp:\n  pyton: x\n", "config.yaml:2: `lsp` knows no `pyton`", "did you mean `python`?"),
+        ("lsp: 3\n", "config.yaml:1: `lsp` must be `on`, `off`, or a table of `language: command`, not `3`", ""),
+        ('lsp:\n  go: "\'"\n', "config.yaml:2: `go` must be a command, or `off`, not", ""),
+        ("lsp:\n  go: [gopls]\n", "config.yaml:2: `go` must be text, not a list", ""),
+    ],
+)
+def test_a_language_server_that_is_none_is_named_with_its_line(root: Path, user: str, says: str, hint: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load(root, "", user)
+    assert says in str(caught.value)
+    assert hint in caught.value.hint
 
 
 @pytest.mark.parametrize("url", ["ftp://a", "nonsense", "http://", "http://a:99999999", "file:///etc/passwd"])

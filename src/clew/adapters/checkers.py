@@ -112,7 +112,7 @@ def _gofmt(output: str, errors: str, path: Path) -> list[Finding] | None:
     if errors.strip() and not found:
         return None
     if not found and output.strip():
-        found.append(Finding("gofmt", "hint", str(path), Range(1, 1, 1, 1), "is not formatted as gofmt does"))
+        found.append(Finding("gofmt", "hint", str(path), Range(1, 1, 1, 1), message="is not formatted as gofmt does"))
     return found
 
 

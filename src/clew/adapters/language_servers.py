@@ -93,13 +93,13 @@ LANGUAGES: Final = (
 )  # fmt: skip
 
 _PYTHON_ROOTS: Final = ("pyrightconfig.json", "pyproject.toml", "setup.py", "setup.cfg", "requirements.txt")
-_BASED: Final = {"analysis": {"diagnosticMode": "openFilesOnly", "typeCheckingMode": "standard"}}
+_BASED: Final = {"diagnosticMode": "openFilesOnly", "typeCheckingMode": "standard"}
 _SCHEMAS: Final = {"yaml": {"schemaStore": {"enable": False}, "validate": True}, **_NO_NETWORK}
 
 SERVERS: Final = (
     ServerKind(
         "basedpyright", ("basedpyright-langserver", "--stdio"), "python", _PYTHON_ROOTS,
-        settings={"basedpyright": _BASED},
+        settings={"basedpyright": {"analysis": _BASED}},
     ),
     ServerKind("pyright", ("pyright-langserver", "--stdio"), "python", _PYTHON_ROOTS),
     ServerKind("pylsp", ("pylsp",), "python", _PYTHON_ROOTS, "plugins that its configuration names", settle=0.3),
@@ -213,8 +213,10 @@ def settings_of(kind: ServerKind, root: Path, environ: Mapping[str, str]) -> dic
         packages = [str(one) for one in islice(found, _MOST_PACKAGES)]
         settings["python"] = {
             "pythonPath": find_program(environ, "python3") or sys.executable,
-            "analysis": {"extraPaths": packages, "diagnosticMode": "openFilesOnly"},
+            "analysis": {"diagnosticMode": "openFilesOnly", "extraPaths": packages},
         }
+        if kind.name == "basedpyright":
+            settings["basedpyright"] = {"analysis": {**_BASED, "extraPaths": packages}}
     return settings
 
 

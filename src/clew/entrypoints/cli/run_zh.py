@@ -42,6 +42,8 @@ RUN_HELP: dict[str, str] = {
 }
 
 RUN: dict[str, str] = {
+    "`on`, `off`, or a table of `language: command`": "`on`、`off`，或 `语言: 命令` 的表",
+    "a command, or `off`": "一条命令，或 `off`",
     "{} cannot work as an agent: it calls no tools": "{} 不能作为智能体工作：它不会调用工具",
     "the agent needs a model": "智能体需要一个模型",
     "set CLEW_MODEL=provider:name, for instance anthropic:claude-sonnet-5 or ollama:qwen3; `clew models` shows what is usable here": "请设置 CLEW_MODEL=provider:name，例如 anthropic:claude-sonnet-5 或 ollama:qwen3；`clew models` 会列出此处可用的模型",
