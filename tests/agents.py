@@ -188,10 +188,14 @@ class World:
         }
 
     def check(self, before: int = 0) -> None:
-        """Look at all requests since `before` of them were there."""
-        asked = self.server.posts()[before:]
-        for window in windows(asked) if self.windows else [asked]:
+        """Look at all requests since `before` of them were there, those of each sub-agent by themselves."""
+        own, *others = conversations(self.server.posts()[before:])
+        for window in windows(own) if self.windows else [own]:
             demand_extension(window)
+        for other in others:
+            demand_extension(other)
+        delegated = sum(b'"delegated":"' in path.read_bytes().partition(b"\n")[0] for path in self.sessions())
+        assert len(others) <= delegated, "a sub-agent's first request was sent in more than one form"
 
     def asked(self) -> list[Asked]:
         """Every request for an answer."""
@@ -264,6 +268,20 @@ class Talk:
         """Words since the last call."""
         words, self.words = self.words, []
         return words
+
+
+def of_sub_agent(asked: Asked) -> bool:
+    """Whether a sub-agent asks."""
+    return "You are a sub-agent" in json.dumps(asked.json.get("system", ()))
+
+
+def conversations(asked: Sequence[Asked]) -> list[list[Asked]]:
+    """Requests by who asks: those of the agent, then those of each sub-agent, told apart by what they begin with."""
+    parts: dict[str, list[Asked]] = {"": []}
+    for one in asked:
+        first = {**one.json, "messages": one.json["messages"][:1]}
+        parts.setdefault(laid_out(first) if of_sub_agent(one) else "", []).append(one)
+    return list(parts.values())
 
 
 def windows(asked: Sequence[Asked]) -> list[list[Asked]]:

@@ -197,7 +197,8 @@ def _session(ref: str, transcripts: Transcripts) -> Opened:
     from clew.services.sessions import exported, spot  # noqa: PLC0415 -- heavy; few references are of this kind
 
     plain, read = spot(transcripts, ref)
-    return Opened(plain, "session", exported(read).rstrip("\n"))
+    clean = redact(exported(read).rstrip("\n"))
+    return Opened(plain, "session", clean.text, redacted=clean.count)
 
 
 def _handed(ref: str, memory: Memory) -> Opened:
