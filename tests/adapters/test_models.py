@@ -545,7 +545,8 @@ def test_the_list_says_what_is_usable_and_why_the_rest_is_not(server: ScriptedSe
         {"OLLAMA_HOST": server.url, "OPENAI_API_KEY": "k"}, endpoints={"mine": "http://box/v1", "bad": "nonsense"}
     )
     found = {status.name.partition(":")[0]: status for status in names.list()}
-    assert list(found) == ["anthropic", "openai", "ollama", "mine", "bad", "embedded"]
+    others = ["claude", "codex", "pi", "opencode", "embedded"]
+    assert list(found) == ["anthropic", "openai", "ollama", "mine", "bad", *others]
     assert (found["anthropic"].usable, found["anthropic"].why) == (False, "no key: set ANTHROPIC_API_KEY")
     assert (found["openai"].usable, found["openai"].key) == (True, "OPENAI_API_KEY")
     assert (found["ollama"].usable, found["ollama"].models) == (True, ("qwen3:8b",))

@@ -77,11 +77,16 @@ class Joined:
 
     def count(self, text: str) -> int:
         """Return the number of tokens, joiners included; never fewer than are sent."""
-        return self._plain.count(_CONTROL.sub(lambda match: match[0] + _JOINER, text))
+        return self._plain.count(joined(text))
+
+
+def joined(text: str) -> str:
+    """The text with a joiner inside of whatever an open-weight model may take for a control token."""
+    return _CONTROL.sub(lambda match: match[0] + _JOINER, text)
 
 
 def tokenizer_for(model_name: str) -> Tokenizer:
-    """Return the tokenizer for `provider:model`.
+    """Return the tokenizer for `provider:model`, where an agent CLI may be the provider.
 
     Exact for OpenAI models of known vocabulary and for some open-weight families; the estimate for Anthropic, for the
     embedded default and for everything unknown. Without a model (an empty name) it is o200k: the number that the user
@@ -94,8 +99,13 @@ def tokenizer_for(model_name: str) -> Tokenizer:
     provider, colon, model = name.partition(":")
     if not colon:
         provider, model = "", name
+    if name == "codex" or provider == "codex":
+        provider, model = "openai", model if colon else "gpt-5"
+    elif provider in ("pi", "opencode"):
+        # These name a model with its provider: `pi:openai/gpt-5`.
+        provider = model.partition("/")[0] if "/" in model else provider
     model = model.rpartition("/")[2]
-    if provider == "anthropic" or model.startswith("claude"):
+    if provider in ("anthropic", "claude") or model.startswith("claude"):
         return _claude(model)
     families = _OPEN_WEIGHTS if provider == "ollama" else (*_OPENAI, *_OPEN_WEIGHTS)
     known = next((vocabulary for pattern, vocabulary in families if pattern.match(model)), "")

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from clew.adapters.models import embedded
+from clew.adapters.models.agent_cli import AgentCliModel, find, version
+from clew.adapters.models.agent_clis import CLIS
 from clew.adapters.models.endpoints import Endpoint, base_url, locate, needs_key
 from clew.adapters.models.keys import Key, find_key, variables
 from clew.adapters.models.scripted import read_script
@@ -26,7 +28,7 @@ class ModelStatus:
     """Whether models of one provider can be used here, for `clew models`."""
 
     name: str
-    """`anthropic:…`, `openai:…`, `ollama:…`, a provider of the settings, or `embedded`."""
+    """`anthropic:…`, `openai:…`, `ollama:…`, a provider of the settings, a CLI such as `claude`, or `embedded`."""
     usable: bool
     why: str = ""
     """Why it cannot be used, or what to know when it can."""
@@ -61,7 +63,7 @@ class Catalogue:
         self._embedded: dict[str, Model] = {}
 
     def open(self, name: str | None = None) -> Model:
-        """Return the model `provider:name`, or the default.
+        """Return the model `provider:name`, or the default. An agent CLI needs no name of a model: `claude`.
 
         Nothing is sent before the model is asked. Raises ModelUnknown, ModelKeyMissing, ConfigError, and NotFound for a
         script that is not there.
@@ -75,6 +77,8 @@ class Catalogue:
             if not model:
                 raise ModelUnknown("scripted: names no script", hint="scripted:FILE names a JSON file")
             return read_script(Path(model).expanduser())
+        if provider in CLIS and provider not in self._endpoints:
+            return AgentCliModel(provider, model.strip(), self._environ, self._timeout)
         if provider not in self._providers():
             raise self._no_provider(name, provider)
         if not model.strip():
@@ -99,9 +103,17 @@ class Catalogue:
     def list(self) -> list[ModelStatus]:
         """Return the state of every provider. Asks nobody but a server on this machine whether it is there."""
         found = [self._status(provider) for provider in self._providers()]
+        found += [self._cli_status(cli) for cli in CLIS if cli not in self._endpoints]
         reason = embedded.missing()
         hint = f"{reason}; {embedded.INSTALL}" if reason else "offline; small: it shows that everything works"
         return [*found, ModelStatus(EMBEDDED, not reason, hint)]
+
+    def _cli_status(self, name: str) -> ModelStatus:
+        program = find(name, self._environ)
+        if not program:
+            return ModelStatus(name, False, f"not installed: npm install -g {CLIS[name].package}")
+        told = version(program) or "of an unknown version"
+        return ModelStatus(name, True, f"{CLIS[name].title} {told}, with its own login")
 
     def window(self, name: str | None = None) -> int | None:
         """Return how many tokens the model takes, prompt and answer together; None where that is not known."""
@@ -148,14 +160,15 @@ class Catalogue:
         return ModelStatus(name, True, why, source, url, models)
 
     def _no_provider(self, name: str, provider: str) -> ClewError:
-        known = [*self._providers(), EMBEDDED, "scripted"]
+        known = [*self._providers(), *CLIS, EMBEDDED, "scripted"]
         near = difflib.get_close_matches(provider, known, n=1)
         if near and ":" in name:
             return ModelUnknown(
                 f"there is no provider {provider}", hint=f"did you mean {near[0]}:{name.partition(':')[2]}?"
             )
         if ":" not in name:
-            guess = f"{near[0]}:NAME" if near else _guess(name)
+            known_name = (near[0] if near[0] in CLIS else f"{near[0]}:NAME") if near else ""
+            guess = _guess(name) or known_name
             return ModelUnknown(f"`{name}` names no provider", hint=f"did you mean {guess}?" if guess else _FORM)
         return ModelUnknown(
             f"there is no provider {provider}",

@@ -45,7 +45,8 @@ _QUIET_WAIT = 1.0
 
 def _providers(_ctx: click.Context, _parameter: click.Parameter, start: str) -> list[str]:
     """What a name of a model may begin with."""
-    return [name for name in ("anthropic:", "openai:", "ollama:", "embedded") if name.startswith(start)]
+    known = ("anthropic:", "openai:", "ollama:", "claude", "codex", "opencode", "pi", "embedded")
+    return [name for name in known if name.startswith(start)]
 
 
 def _files(_ctx: click.Context, _parameter: click.Parameter, start: str) -> list[CompletionItem]:
@@ -346,6 +347,8 @@ def _close(
         aside(say("ask.cache", language, gathered.cache))
         for row in report_lines(gathered, language):
             aside(row)
+        if answer.model:
+            aside(say("ask.answered", language, answer.model))
         if answer.usage is not None:
             usage = answer.usage
             numbers = ("?" if one is None else one for one in (usage.input, usage.cached, usage.output))

@@ -56,6 +56,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "此次提问不带入之前的问答，也不会保存：{}；{}",
     ),
     "ask.cache": ("cache: {}", "缓存：{}"),
+    "ask.answered": ("answered by {}", "由 {} 回答"),
     "ask.usage": ("usage: {} in ({} cached), {} out", "用量：输入 {}（缓存 {}），输出 {}"),
     "report.frame": ("instructions, question", "指令与问题"),
     "report.total": ("of {} for the prompt, {} kept for the answer", "提示词上限 {}，另为回答保留 {}"),
