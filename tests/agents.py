@@ -209,7 +209,8 @@ class World:
     @contextmanager
     def talk(self, id_: str = "") -> Iterator[Talk]:
         """A session within this process, over the same doors: for many runs, each of which is checked as well."""
-        app = App({**os.environ, **self.model}, self.repository, {})
+        given = {name: value for name, value in self.environment.items() if value is not None}
+        app = App({**os.environ, **self.model, **given}, self.repository, {})
         room = app.agent_room(yes=True)
         with room.again(id_, "") if id_ else room.new("anthropic:claude-sonnet-5") as session:
             yield Talk(self, app, session)
