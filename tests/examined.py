@@ -38,7 +38,7 @@ class Session:
 
     root: Path
     bin: Path
-    """On PATH, before what the system has."""
+    """The whole PATH, but for the programs of the packages for development."""
     log: Path
     findings: Diagnostics
     tools: dict[str, Tool[Any]]
@@ -107,7 +107,7 @@ def session(
         one.mkdir(parents=True, exist_ok=True)
     if mode:
         scripted(bin_, name, mode, log, *more)
-    path = os.pathsep.join([str(bin_), *([str(OWN)] if own else []), "/usr/bin", "/bin"])
+    path = os.pathsep.join([str(bin_), *([str(OWN)] if own else [])])
     programs = PosixPrograms()
     desk = FileDesk(root, root, redact)
     findings = Diagnostics(

@@ -72,7 +72,7 @@ def initialize(number: int) -> None:
             sys.stdout.flush()
             time.sleep(600)
         case "child":
-            subprocess.Popen(["setsid", "sleep", sys.argv[3]])
+            subprocess.Popen(["sleep", sys.argv[3]], executable="/bin/sleep", start_new_session=True)
         case _:
             pass
     pulls = {"diagnosticProvider": {"interFileDependencies": False}} if MODE == "pull" else {}

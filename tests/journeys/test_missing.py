@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from tests.agents import says, world
 from tests.command import ARGV, Done, clew, environ, script, write
+from tests.examined import session
 from tests.tooling import Calls
 
 from clew.services.tools.grepping import ripgrep
@@ -359,6 +360,15 @@ def _ripgrep(harbour: Path, home: Path) -> Done:
     expected, found = (Calls(one.tools()).good("grep", pattern="retr(y|ies)", context=1) for one in ways)
     assert found == expected and "src/retry.py\n" in found
     return Done(0, found, "")
+
+
+@case("a language server")
+def _language_server(harbour: Path, home: Path) -> Done:
+    with session(harbour.parent / "session") as here:
+        first = here.put("a.go", "package main\n")
+        assert here.put("b.go", "package main\n") == ""
+        assert f"diagnostics: {here.diagnose('a.go')}" == first
+        return Done(0, "", first)
 
 
 @case("an MCP server")

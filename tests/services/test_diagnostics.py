@@ -299,7 +299,7 @@ def test_a_server_in_the_workspace_is_started_after_a_yes(place: str, tmp_path: 
 @pytest.mark.requirement("Q-46")
 def test_a_folder_of_path_in_the_workspace_and_a_link_into_it_count_as_the_workspace(tmp_path: Path) -> None:
     inside = scripted(tmp_path / "work" / "tools", "gopls", "plain", tmp_path / "log")
-    with session(tmp_path, environ={"PATH": f"{inside.parent}:/usr/bin:/bin"}) as here:
+    with session(tmp_path, environ={"PATH": str(inside.parent)}) as here:
         assert "`tools/gopls` was not started" in here.put("a.go", CLEAN)
     (tmp_path / "bin" / "gopls").symlink_to(inside)
     with session(tmp_path) as here:
