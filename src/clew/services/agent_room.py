@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from clew.services.handoff import Handoff
     from clew.services.hinting import Hinted, Hinter
     from clew.services.memory import Memory
+    from clew.services.run_desk import Run
     from clew.services.session_search import SessionSearch
 
 
@@ -102,14 +103,14 @@ class AgentRoom:
             yield session
 
     @contextmanager
-    def delegated(self, parent: Transcript, rules: list[Rule], model: str) -> Iterator[Session]:
-        """A session of a sub-agent, with the rules of the session that starts it."""
+    def delegated(self, run: Run) -> Iterator[Session]:
+        """A session of a sub-agent of a run. The two share their rules: one that is given holds for both."""
         with (
-            begun(self.transcripts, self.ground, BRIEF, delegated=parent.id) as transcript,
+            begun(self.transcripts, self.ground, BRIEF, delegated=run.session.id) as transcript,
             contextlib.ExitStack() as stack,
         ):
             read = transcript.read()
-            yield Session(self._around_sub_agent(transcript, rules, model, stack), read)
+            yield Session(self._around_sub_agent(transcript, run, stack), read)
 
     @contextmanager
     def _session(self, transcript: Transcript, model: str) -> Iterator[Session]:
@@ -150,10 +151,7 @@ class AgentRoom:
             desk.after_write = findings.after_write
             return findings.tool()
 
-        rules = list(self.rules)
-        delegation = Delegation(
-            lambda name: self.delegated(transcript, rules, name), lambda: self.memory(transcript.id)
-        )
+        delegation = Delegation(self.delegated, lambda: self.memory(transcript.id))
         stack.callback(delegation.close)
         last = (
             session_search_tool(lambda: self.sessions(transcript.id)), delegate_tool(delegation),
@@ -175,7 +173,7 @@ class AgentRoom:
             clock=self.ground.clock,
             redact=self.redact,
             tokenizer=tokenizer,
-            rules=rules,
+            rules=list(self.rules),
             yes=self.yes,
             notices=notices,
             shells=shells,
@@ -188,15 +186,13 @@ class AgentRoom:
         held.append(around)
         return around
 
-    def _around_sub_agent(
-        self, transcript: Transcript, rules: list[Rule], model: str, stack: contextlib.ExitStack
-    ) -> Surroundings:
+    def _around_sub_agent(self, transcript: Transcript, run: Run, stack: contextlib.ExitStack) -> Surroundings:
         """A fresh window: tools that look, the plan, hints from the workspace's notes and not from the user's."""
         hinter = replace(self.hinter(), personal=False)
 
-        def recall(text: str, role: str, run: int) -> Hinted:
+        def recall(text: str, role: str, number: int) -> Hinted:
             session, who = ("", "assistant") if role == "record" else (transcript.id, role)
-            return hinter.hints(text, role=who, session=session, run=run)
+            return hinter.hints(text, role=who, session=session, run=number)
 
         programs = PosixPrograms()
         stack.callback(programs.close)
@@ -210,9 +206,9 @@ class AgentRoom:
             recall=recall,
             clock=self.ground.clock,
             redact=self.redact,
-            tokenizer=tokenizer_for(model),
-            rules=rules,
-            yes=self.yes,
+            tokenizer=run.around.tokenizer,
+            rules=run.around.rules,
+            yes=run.around.yes,
             notices=lambda: plan,
             shells=shells,
             forget=desk.forget,

@@ -68,8 +68,8 @@ exact command and what it said), what you could not find out.
 class Delegation:
     """Starts the sub-agents of one session."""
 
-    opened: Callable[[str], AbstractContextManager[Session]]
-    """A session for a sub-agent that works with the model of that name."""
+    opened: Callable[[Run], AbstractContextManager[Session]]
+    """A session for a sub-agent of a run: with its model, its rules and what is allowed by now."""
     memory: Callable[[], Memory]
     """Where answers are kept."""
     run: Run | None = None
@@ -119,7 +119,7 @@ class Delegation:
             self._under_way[done] = interrupt
         threading.Thread(target=_watch, args=(signal, interrupt, done), name="clew-delegated", daemon=True).start()
         try:
-            with self.opened(run.engine.name) as session:
+            with self.opened(run) as session:
                 sent = run.engine.sent
                 dump = (
                     Dump(sent.folder / session.id, lambda: about_of(session, run.engine.name))
