@@ -12,6 +12,7 @@ from clew.entrypoints.cli.facts_zh import FACTS
 from clew.entrypoints.cli.handoff_zh import HANDOFF
 from clew.entrypoints.cli.mcp_zh import MCP
 from clew.entrypoints.cli.memory_zh import MEMORY
+from clew.entrypoints.cli.models_zh import MODELS
 from clew.entrypoints.cli.notes_zh import NOTES
 from clew.entrypoints.cli.purge_zh import PURGE
 from clew.entrypoints.cli.recall_zh import RECALL
@@ -25,6 +26,7 @@ CHINESE: dict[str, str] = (
     | HANDOFF
     | MCP
     | MEMORY
+    | MODELS
     | NOTES
     | PURGE
     | RECALL
