@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tests.command import ARGV, Done, clew, environ
 from tests.scripted_server import Asked, Call, ScriptedServer, Turn, serving
@@ -35,6 +35,7 @@ from clew.services.dump import Dump, about_of
 from clew.services.run import Session
 
 Decide = Callable[[Asked], Turn]
+Kind = TypeVar("Kind")
 
 
 def laid_out(body: Mapping[str, Any]) -> str:
@@ -236,11 +237,11 @@ class Talk:
     world: World
     app: App
     session: Session
-    events: list[Event] = field(default_factory=list)
-    words: list[str] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list[Event])
+    words: list[str] = field(default_factory=list[str])
     """What the user says while the agent works."""
-    answers: list[Permit] = field(default_factory=list)
-    asked: list[Effect] = field(default_factory=list)
+    answers: list[Permit] = field(default_factory=list[Permit])
+    asked: list[Effect] = field(default_factory=list[Effect])
     attended: bool = True
 
     def run(
@@ -255,6 +256,10 @@ class Talk:
         record = self.session.run(message, Engine(endpoint, writer), kept, self)
         self.world.check(before)
         return record
+
+    def told(self, kind: type[Kind]) -> list[Kind]:
+        """The events of one kind, so far."""
+        return [event for event in self.events if isinstance(event, kind)]
 
     def tell(self, event: Event) -> None:
         """Kept."""

@@ -16,6 +16,7 @@ from tests.command import write
 from tests.scripted_server import Asked, Turn
 
 from clew.core.agent.effects import Effect
+from clew.core.agent.events import Steered
 from clew.core.agent.permissions import Permit, Rule, rule_of, verdict
 from clew.errors import UsageError
 
@@ -170,7 +171,7 @@ def test_words_said_while_it_works_come_with_the_next_request_and_cause_none(her
         talk.run("look at everything", decide=decide)
         assert len(here.asked()) == 2
         assert last_user(here.asked()[1])[-1] == "[user] Said by the user while you worked:\nonly the berths, please"
-        assert [event.text for event in talk.events if type(event).__name__ == "Steered"] == ["only the berths, please"]
+        assert [event.text for event in talk.told(Steered)] == ["only the berths, please"]
 
 
 # ---------------------------------------------------------------------- shells

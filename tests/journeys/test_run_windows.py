@@ -12,6 +12,8 @@ from tests.agents import World, calls, last_user, says, told, world
 from tests.command import write
 from tests.scripted_server import Asked, Turn
 
+from clew.core.agent.events import Drifted, Notice, WindowOpened
+
 PLAN = "# Berths\n\n- [x] Read the tides\n- [ ] Fix the retry timeout\n- [ ] Write the tests\n"
 
 
@@ -35,7 +37,7 @@ def test_the_handoff_is_written_once_a_window_at_65_percent_and_said_once(here: 
         play = [*(sized(look, level) for level in levels), sized(says("Done."), 80_000)]
         talk.run("Find out why the retry test times out", *play, window=100_000)
         ledgers = list((here.home / "clew" / "memory").glob("workspaces/*/handoff/2*.md"))
-    notices = [event.text for event in talk.events if type(event).__name__ == "Notice"]
+    notices = [event.text for event in talk.told(Notice)]
     assert notices == ["the window is 66 % full; the handoff is written"]
     assert len(ledgers) == 1
     assert "Find out why the retry test times out" in ledgers[0].read_text(encoding="utf-8")
@@ -60,7 +62,7 @@ def test_nothing_is_said_of_the_level_where_nobody_watches(here: World) -> None:
     with here.talk() as talk:
         talk.attended = False
         talk.run("Look", sized(look, 70_000), sized(look, 71_000), says("Done."), window=100_000)
-    assert not [event for event in talk.events if type(event).__name__ == "Notice"]
+    assert not talk.told(Notice)
     assert "new_context." not in told(here.asked()[-1])
     assert list((here.home / "clew" / "memory").glob("workspaces/*/handoff/2*.md"))
 
@@ -108,7 +110,7 @@ def test_new_context_goes_on_in_a_fresh_window_from_layers_and_handoff(here: Wor
         talk.run("and now?", says("ok"))
         again = [block["text"] for message in here.asked()[-1].json["messages"] for block in message["content"]]
         assert again[:5] == blocks[:5]
-    opened = [event for event in talk.events if type(event).__name__ == "WindowOpened"]
+    opened = talk.told(WindowOpened)
     assert [event.window for event in opened] == [2]
 
 
@@ -122,7 +124,7 @@ def test_a_fresh_window_that_tells_another_plan_is_shown_as_drift_and_goes_on(he
             says("Next I will migrate the whole database to another engine and rename all the tables."),
         ]
         record = talk.run("Fix the retry timeout", *play)
-    drift = [event for event in talk.events if type(event).__name__ == "Drifted"]
+    drift = talk.told(Drifted)
     assert len(drift) == 1
     assert "Write the tests" in drift[0].missing
     assert drift[0].new

@@ -72,7 +72,7 @@ def copies(folder: Path, scenario: Callable[[Machine, Machine], None]) -> Iterat
     for step in range(1, 200, 2):
         place = folder / str(step)
         shutil.copytree(start, place, symlinks=True)
-        sides = [Machine(place / name / "memory") for name in ("one", "two")]
+        sides = Machine(place / "one" / "memory"), Machine(place / "two" / "memory")
         for side in sides:
             side.run("remote", "set-url", "origin", str(place / "remote.git"))
         yield step, *sides
