@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from clew.adapters.git import Git, NoRepository
     from clew.adapters.memory_repository import MemoryRepository
     from clew.adapters.models.catalogue import Catalogue
+    from clew.adapters.models.endpoints import Endpoint
     from clew.adapters.workspace import Workspace
     from clew.core.context.mode import Mode
     from clew.core.memory.hits import Hit
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from clew.services.hinting import Hinter
     from clew.services.memory import Memory
     from clew.services.memory_source import MemorySource
+    from clew.services.run import Limits
     from clew.services.session_search import SessionSearch
     from clew.stores.audit import Audit
     from clew.stores.exchanges import ExchangeStore
@@ -268,13 +270,21 @@ class App:
             redact=self.redactor if self.loaded.settings.redact else lambda text: text,
             ignore=self.loaded.settings.ignore,
             lsp=self.loaded.settings.lsp,
-            rules=[rule_of(rule) for rule in rules],
+            rules=[rule_of(rule) for rule in (*self.loaded.settings.allow, *rules)],
+            threshold=self.loaded.settings.handoff_at,
             yes=yes,
             approvals=Approvals(self.home.data),
             servers=self.loaded.settings.mcp_servers,
             server_wait=self.loaded.settings.mcp_wait,
             server_timeout=self.loaded.settings.mcp_timeout,
         )
+
+    def agent_limits(self, endpoint: Endpoint, steps: int | None = None) -> Limits:
+        """What a run of the agent may use, as the settings say; `steps` over them."""
+        from clew.services.agent_room import limits_of  # heavy, as above
+
+        settings = self.loaded.settings
+        return limits_of(endpoint, answer=settings.answer_tokens, steps=steps or settings.steps, window=settings.window)
 
     def _branch(self) -> str:
         from clew.adapters.git import Git  # heavy, as above

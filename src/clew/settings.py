@@ -70,6 +70,14 @@ class Settings:
     lsp: Mapping[str, str] = field(default_factory=dict[str, str])
     """Language servers and checkers: `off`, or by language (`python`, `go`, …) `off` or the command of a server, which
     then counts as allowed. Never from a project file."""
+    allow: tuple[str, ...] = ()
+    """What the agent may do unasked: rules as `command:pytest *` or `edit:src/**`. Never from a project file."""
+    steps: int = 200
+    """Model calls that one run of the agent may make, 1 to 10,000."""
+    window: int | None = None
+    """Tokens that the model takes, prompt and answer together; without it, what its provider publishes."""
+    handoff_at: float = 0.65
+    """Share of the window at which the agent's handoff is written, 0.3 to 0.85."""
     color: str = "auto"
     """Colour on a terminal: `auto`, `always` or `never`; `NO_COLOR` means `never`."""
 

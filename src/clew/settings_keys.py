@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from clew.adapters.language_servers import LANGUAGES
 from clew.adapters.yaml_file import Listing, Node, Scalar, Table, plain
+from clew.core.agent.permissions import rule_of
 from clew.core.agent.servers import KEYS as SERVER_KEYS
 from clew.core.agent.servers import ServerEntry, entry_of
 from clew.core.context.fragment import DEFAULT_WEIGHTS
@@ -186,6 +187,19 @@ def _items(name: str, node: Node, place: Place) -> tuple[Node, ...]:
 
 def _patterns(name: str, node: Node, place: Place) -> tuple[str, ...]:
     return tuple(pattern for item in _items(name, node, place) if (pattern := _text(name, item, place)))
+
+
+def _rules(name: str, node: Node, place: Place) -> tuple[str, ...]:
+    if place.loose and isinstance(node, Scalar) and node.value is not None:
+        # In a variable, one a line.
+        node = Listing(tuple(plain(row) for row in node.raw.splitlines() if row.strip()), node.line)
+    rules = _patterns(name, node, place)
+    for rule in rules:
+        try:
+            rule_of(rule)
+        except UsageError as error:
+            raise ConfigError(f"{place.at(node)}: {error}", hint=error.hint) from error
+    return rules
 
 
 def _anchors(name: str, node: Node, place: Place) -> tuple[Anchor, ...]:
@@ -371,6 +385,10 @@ KEYS: dict[str, Key] = {
     "mcp_wait": Key(_amount(0, 60), "CLEW_MCP_WAIT"),
     "mcp_timeout": Key(_amount(1, 3600), "CLEW_MCP_TIMEOUT"),
     "lsp": Key(_lsp, "CLEW_LSP"),
+    "allow": Key(_rules, "CLEW_ALLOW"),
+    "steps": Key(_whole(1, 10_000), "CLEW_STEPS"),
+    "window": Key(_whole(4_000, 20_000_000), "CLEW_WINDOW"),
+    "handoff_at": Key(_amount(0.3, 0.85), "CLEW_HANDOFF_AT"),
     "color": Key(_choice("auto", "always", "never"), "CLEW_COLOR"),
 }
 """Every setting by its name, in the order in which they are shown."""

@@ -285,3 +285,26 @@ def test_the_tools_are_the_same_in_the_same_order_in_every_request(here: World) 
     names = json.loads(lists.pop())
     assert names[:5] == ["read", "write_file", "edit_file", "glob", "grep"]
     assert {"shell", "terminal_spawn", "memory_recall", "new_context"} <= set(names)
+
+
+# ---------------------------------------------------------------------- what the settings say
+
+
+@pytest.mark.requirement("R-17", "P-10")
+def test_the_users_own_settings_allow_and_a_projects_may_not(here: World) -> None:
+    config = here.home / "clew" / "config.yaml"
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text("allow:\n- edit:src/**\nsteps: 2\nwindow: 50000\n", encoding="utf-8")
+    events = here.events("raise the timeout", play=[calls(READ), calls(EDIT), says("Done.")])
+    assert "timeout=60.0" in (here.repository / "src/retry.py").read_text(encoding="utf-8")
+    assert [event["window"] for event in events if event["type"] == "filled"] == [50_000, 50_000]
+    assert (events[-1]["outcome"], events[-1]["steps"]) == ("limit", 2)
+    write(here.repository, {".clew.yaml": "allow:\n- command\n"})
+    done = here.inside("run", "go on")
+    assert done.status == 2
+    assert "a project file may not set `allow`" in done.err
+    (here.repository / ".clew.yaml").unlink()
+    config.write_text("allow:\n- everything\n", encoding="utf-8")
+    done = here.inside("run", "go on")
+    assert done.status == 2
+    assert "config.yaml:2: `everything` is no rule" in done.err

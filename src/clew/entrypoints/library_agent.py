@@ -87,13 +87,11 @@ class Agent:
     def run(self, message: str) -> RunRecord:
         """One run, to its end: what came of it, however it ended. Raises OverBudget, ConfigError, StoreError."""
         from clew.adapters.models.engine import Engine
-        from clew.services.agent_room import limits_of
 
         session, app = self._opened(), self._app
         assert app is not None
-        settings = app.loaded.settings
-        endpoint = app.catalogue.endpoint(settings.model)
-        limits = limits_of(endpoint, answer=settings.answer_tokens, steps=self._steps, window=None)
+        endpoint = app.catalogue.endpoint(app.loaded.settings.model)
+        limits = app.agent_limits(endpoint, self._steps)
         return session.run(message, Engine(endpoint), limits, self)
 
     def say(self, words: str) -> None:

@@ -71,6 +71,8 @@ class AgentRoom:
     lsp: Mapping[str, str] = field(default_factory=dict[str, str])
     """Language servers that the user named, or switched off."""
     rules: Sequence[Rule] = ()
+    threshold: float = 0.65
+    """Share of the window at which the handoff is written."""
     yes: bool = False
     approvals: Approvals | None = None
     """Which servers of projects the user allowed; None: no MCP server is started at all."""
@@ -128,7 +130,10 @@ class AgentRoom:
             return self._hinter[0].hints(text, role=who, session=session, run=run)
 
         wanted: list[str] = []
-        keeper = Keeper(self.handoff(transcript.id), transcript, _thread(read.opened.forked), read.windows)
+        keeper = Keeper(
+            self.handoff(transcript.id), transcript, _thread(read.opened.forked), read.windows, self.ground.root,
+            self.threshold,
+        )  # fmt: skip
 
         def begin(reason: str) -> str:
             handed = keeper.save("compact")
@@ -196,7 +201,7 @@ class AgentRoom:
 
         programs = PosixPrograms()
         stack.callback(programs.close)
-        keeper = Keeper(self.handoff(transcript.id), transcript, "", 1)
+        keeper = Keeper(self.handoff(transcript.id), transcript, "", 1, self.ground.root)
         desk, tools, shells = self._tools(transcript, self._own_memory, keeper, programs, stack)
         plan = [told] if (told := plan_told(self.handoff(transcript.id))) else []
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 from clew.core.handoff.drift import ASK, Drift
@@ -38,6 +39,8 @@ class Keeper:
     thread: str
     """The session that this one goes on from; empty for the first."""
     window: int
+    root: Path
+    """The folder that is worked in: what others changed there meanwhile is told with the handoff."""
     threshold: float = 0.65
     fill: Fill = field(default_factory=lambda: Fill(0, 0, exact=False))
     estimate: int = 0
@@ -74,7 +77,7 @@ class Keeper:
 
     def renew(self) -> str:
         """Begin a fresh window; its continuation hint as it is sent. The handoff was saved before."""
-        hint = self.handoff.hint(self.place).text
+        hint = self.handoff.hint(self.place, root=self.root).text
         self.window += 1
         self.fill = Fill(0, self.fill.window, exact=False)
         self.estimate = 0

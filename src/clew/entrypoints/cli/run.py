@@ -103,13 +103,12 @@ def working(
 def work(app: App, session: Session, words: str, person: Headless, *, dump: Path | None, steps: int | None) -> str:
     """One run; its outcome."""
     from clew.adapters.models.engine import Engine  # heavy
-    from clew.services.agent_room import limits_of
     from clew.services.dump import Dump, about_of
 
     endpoint = app.catalogue.endpoint(app.loaded.settings.model)
     writer = Dump(dump, lambda: about_of(session, endpoint.name)) if dump else None
     person.dump = writer
-    limits = limits_of(endpoint, answer=app.loaded.settings.answer_tokens, steps=steps, window=None)
+    limits = app.agent_limits(endpoint, steps)
     return session.run(words, Engine(endpoint, writer), limits, person).outcome
 
 

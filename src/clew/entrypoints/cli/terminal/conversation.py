@@ -15,8 +15,9 @@ from clew.adapters.models.endpoints import Endpoint
 from clew.app import App
 from clew.core.agent.effects import Effect
 from clew.core.agent.events import Event
+from clew.core.agent.offered import rule_for
 from clew.core.agent.permissions import Permit, Rule
-from clew.entrypoints.cli.terminal.permission import Question, rule_for
+from clew.entrypoints.cli.terminal.permission import Question
 from clew.errors import ClewError
 
 if TYPE_CHECKING:
@@ -63,6 +64,8 @@ class Conversation:
     """Messages for the runs after this one."""
     steering: list[str] = field(default_factory=list[str])
     """Words that the model gets with its next request."""
+    back: list[str] = field(default_factory=list[str])
+    """What waited when the run was interrupted: the user decides what becomes of it."""
     branch: str = ""
     _stack: ExitStack = field(default_factory=ExitStack)
     _thread: threading.Thread | None = None
@@ -158,12 +161,16 @@ class Conversation:
             words, self.steering[:] = "\n\n".join(self.steering), []
         return words or (self.queue.pop(0) if self.queue else "")
 
-    def unsaid(self) -> str:
-        """What waits, taken back."""
+    def take_back(self) -> None:
+        """What waits is not said by itself any more."""
         with self._lock:
-            words = [*self.steering, *self.queue]
+            self.back += [*self.steering, *self.queue]
             self.steering[:], self.queue[:] = [], []
-        return "\n\n".join(words)
+
+    def unsaid(self) -> str:
+        """What was taken back, for the user."""
+        words, self.back[:] = "\n\n".join(self.back), []
+        return words
 
     def steer(self, words: str) -> None:
         """Tell the model with its next request."""
@@ -173,6 +180,7 @@ class Conversation:
     def stop(self) -> None:
         """Interrupt the run; a question that is open is answered with no."""
         self._called_off.set()
+        self.take_back()
         if self.session is not None and self.working:
             self.session.stop()
         for item in [self._open, *self.inbox]:
@@ -188,12 +196,11 @@ class Conversation:
 
     def _work(self, message: str) -> None:
         from clew.adapters.models.engine import Engine  # heavy
-        from clew.services.agent_room import limits_of
 
         record, failure = None, None
         try:
             endpoint, session = self.endpoint, self.session or self.begin("new")
-            limits = limits_of(endpoint, answer=self.app.loaded.settings.answer_tokens, steps=None, window=None)
+            limits = self.app.agent_limits(endpoint)
             if self._called_off.is_set():
                 raise Interrupted(message)
             record = session.run(message, Engine(endpoint), limits, self)
