@@ -13,6 +13,8 @@ import time
 from typing import Any
 
 MODE, LOG = sys.argv[1:3]
+texts: dict[str, str] = {}
+versions: dict[str, int] = {}
 
 
 def read() -> dict[str, Any]:
@@ -72,7 +74,8 @@ def initialize(number: int) -> None:
             sys.stdout.flush()
             time.sleep(600)
         case "child":
-            subprocess.Popen(["sleep", sys.argv[3]], executable="/bin/sleep", start_new_session=True)
+            # Of another session, and without a parent.
+            subprocess.run(["/bin/sh", "-c", f"/bin/sleep {sys.argv[3]} >&2 &"], start_new_session=True, check=True)
         case _:
             pass
     pulls = {"diagnosticProvider": {"interFileDependencies": False}} if MODE == "pull" else {}
@@ -85,7 +88,14 @@ def initialize(number: int) -> None:
 
 def changed(uri: str, version: int, text: str) -> None:
     """A file is shown, or says something else."""
+    versions[uri] = version
+    texts[uri] = text
     match MODE:
+        case "dependent":
+            publish(uri, version, found(text))
+            time.sleep(0.3)
+            for other in versions.keys() - {uri}:
+                publish(other, versions[other], found(text, "BREAKS"))
         case "eats":
             kept: list[bytearray] = []
             while True:
@@ -111,7 +121,6 @@ def changed(uri: str, version: int, text: str) -> None:
 
 def main() -> None:
     """Serve until the input ends."""
-    texts: dict[str, str] = {}
     tries = 0
     while True:
         message = read()
@@ -121,12 +130,10 @@ def main() -> None:
                 initialize(message["id"])
             case "textDocument/didOpen":
                 item = params["textDocument"]
-                texts[item["uri"]] = item["text"]
                 changed(item["uri"], item["version"], item["text"])
             case "textDocument/didChange":
                 item = params["textDocument"]
-                texts[item["uri"]] = params["contentChanges"][0]["text"]
-                changed(item["uri"], item["version"], texts[item["uri"]])
+                changed(item["uri"], item["version"], params["contentChanges"][0]["text"])
             case "textDocument/diagnostic":
                 tries += 1
                 if tries == 1:

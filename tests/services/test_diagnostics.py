@@ -28,7 +28,7 @@ CLEAN = "package main\n\nfunc main() {}\n"
 
 
 @pytest.mark.requirement("R-12")
-@pytest.mark.parametrize("mode", ["plain", "unversioned", "pull", "late"])
+@pytest.mark.parametrize("mode", ["plain", "unversioned", "pull"])
 def test_an_edit_says_what_it_brought_and_what_it_mended(mode: str, tmp_path: Path) -> None:
     with session(tmp_path, mode=mode) as here:
         assert here.put("a.go", CLEAN + "// BAD one\n") == (
@@ -48,6 +48,23 @@ def test_what_moved_with_its_line_is_not_new(tmp_path: Path) -> None:
         assert here.edit("a.go", "package main", "// one\n\n\npackage main") == "diagnostics: none new, 2 as before"
         assert here.edit("a.go", "// one", "// BAD") == (
             "diagnostics: 1 new (1 error), 2 as before\na.go:3:4 error scripted no-bad bad: // BAD"
+        )
+
+
+def test_what_a_server_says_of_an_older_text_does_not_count(tmp_path: Path) -> None:
+    with session(tmp_path, mode="late", name="basedpyright-langserver") as here:
+        for number in range(3):
+            assert here.put("a.py", f"x = {number}\n") == "diagnostics: none"
+        assert here.put("a.py", "BAD\n") == ("diagnostics: 1 new (1 error)\na.py:1:1 error scripted no-bad bad: BAD")
+
+
+def test_a_file_is_looked_at_again_when_another_one_was_changed(tmp_path: Path) -> None:
+    with session(tmp_path, mode="dependent", name="basedpyright-langserver") as here:
+        here.put("one.py", "")
+        here.put("two.py", "")
+        here.put("one.py", "# BREAKS\n")
+        assert here.diagnose("two.py") == (
+            "1 error in 1 file (basedpyright)\ntwo.py:1:3 error scripted no-bad bad: # BREAKS"
         )
 
 
@@ -400,11 +417,11 @@ def test_nothing_is_left_of_a_server_whose_session_was_killed(tmp_path: Path) ->
     log = str(tmp_path / "log")
     try:
         assert parent.stdout and parent.stdout.readline().startswith(b"diagnostics: 1 error")
-        assert alive(f"sleep {mark}") and alive(f"{sys.executable} {root}/tests/scripted_lsp.py child {log}")
+        assert alive(f"/bin/sleep {mark}") and alive(f"{sys.executable} {root}/tests/scripted_lsp.py child {log}")
     finally:
         os.kill(parent.pid, signal.SIGKILL)
         parent.communicate(timeout=10)
-    assert until(lambda: not alive(f"sleep {mark}"))
+    assert until(lambda: not alive(f"/bin/sleep {mark}"))
     assert until(lambda: not alive(f"{sys.executable} {root}/tests/scripted_lsp.py child {log}"))
 
 
@@ -412,5 +429,5 @@ def test_nothing_is_left_of_a_server_when_its_session_ends(tmp_path: Path) -> No
     mark = fresh_seconds()
     with session(tmp_path, mode="child", more=(mark,)) as here:
         here.put("a.go", CLEAN)
-        assert alive(f"sleep {mark}")
-    assert not alive(f"sleep {mark}") and not running(here)
+        assert alive(f"/bin/sleep {mark}")
+    assert not alive(f"/bin/sleep {mark}") and not running(here)
