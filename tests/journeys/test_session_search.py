@@ -36,6 +36,7 @@ def test_a_hit_names_session_run_and_step_and_opens_that_spot(here: World) -> No
     opened = here.inside("open", hit["reference"]).out
     assert ANSWER in opened
     assert "I look at the fuse box." not in opened
+    assert here.inside("session", "show", hit["reference"]).out == opened
     whole = here.inside("open", f"clew://session/{id_}#1").out
     assert "I look at the fuse box." in whole
     assert here.inside("open", f"clew://session/{id_}#1.0").out.count("why does the pump stall?") == 1

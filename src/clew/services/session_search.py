@@ -22,7 +22,7 @@ from clew.core.memory.document import Document, clean_line
 from clew.core.memory.hits import Hit
 from clew.core.memory.passages import Piece, split
 from clew.errors import NotFound, StoreError, UsageError
-from clew.services.memory_search import BUDGET, EMBED_SECONDS, Found, MemorySearch, over_index
+from clew.services.memory_search import BUDGET, EMBED_SECONDS, Found, MemorySearch, Searched, over_index
 from clew.services.notices import WITHOUT_TABLE
 from clew.services.relevance import lacks_table, load_table
 from clew.services.sessions import exported, spot
@@ -126,6 +126,8 @@ class SessionSearch:
         """As `search`, without a word in the audit; `chosen` names workspaces, times and sessions (as tags)."""
         if not query.strip():
             raise UsageError("there is nothing to look for", hint="give a question or some words")
+        if not self.transcripts.ids():
+            return Found((), 0, Searched("sessions", 0, 0, ()))
         wanted = replace(chosen or Filter(workspaces=(self.workspace,)), tiers=("session",))
         hidden = self._at_hand()
 

@@ -61,6 +61,7 @@ def list_(everything: bool, as_json: bool) -> None:
     epilog="""\b
 Examples:
   clew session show 20261130-1532
+  clew session show clew://session/20261130-1532#3.5
   clew session show 20261130-1532 --run 3 --json"""
 )
 @click.argument("id_", metavar="ID")
@@ -145,8 +146,9 @@ def transcripts_of(app: App) -> Transcripts:
 
 
 def _read(app: App, id_: str) -> Read:
-    transcripts = transcripts_of(app)
-    return transcripts.read(transcripts.find(id_))
+    from clew.services.sessions import spot  # heavy
+
+    return spot(transcripts_of(app), id_)[1]
 
 
 def _chosen(read: Read, number: int | None) -> Read:
