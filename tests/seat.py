@@ -18,7 +18,7 @@ from tests.agents import Decide, World
 from tests.command import ARGV, environ
 from tests.scripted_server import Turn
 
-PATIENCE = 30.0
+PATIENCE = float(os.environ.get("CLEW_TEST_PATIENCE", "30"))
 """Seconds until something that should be seen is taken to be missing."""
 KEYS = {
     "enter": "\r", "escape": "\x1b", "alt-enter": "\x1b\r", "ctrl-c": "\x03", "ctrl-d": "\x04", "ctrl-j": "\n",
@@ -105,6 +105,12 @@ class Seat:
         """Type text, and keys by their names."""
         for one in keys:
             self.process.write(KEYS.get(one, one).encode())
+        return self
+
+    def breath(self) -> Seat:
+        """The moment that a person needs between a paste and a key."""
+        began = time.monotonic()
+        self.until(lambda: time.monotonic() - began > 0.2, "a moment")
         return self
 
     def say(self, text: str) -> Seat:

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import re
+import signal
+import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.agents import World, calls, demand_extension, last_user, says, told, world
+from tests.scripted_server import Asked, Turn
 from tests.seat import seated
+
+RETRY_NOTE = ("note", "Retries are capped at five attempts since the outage in May.", "--name", "retry cap",
+              "--when", "why does the retry test time out?")  # fmt: skip
 
 
 @pytest.fixture
@@ -65,3 +74,305 @@ def test_always_allows_what_the_rule_says_and_nothing_beside_it(here: World) -> 
         seat.sees("ctrl-d").say("how is the wind?").sees_now("always command:echo *")
         seat.type("a").sees("● run echo wind force 9", "? run ls src").type("y").idle()
         assert seat.text().count("? run echo") == 1
+
+
+# ---------------------------------------------------------------------- while it works
+
+
+SLEEPS = calls(("shell", {"command": "sleep 100"}), text="I wait.")
+SHORT = calls(("shell", {"command": "sleep 1.5"}), text="I wait a little.")
+
+
+@pytest.mark.requirement("R-01")
+def test_enter_while_it_works_reaches_the_model_with_its_next_request(here: World) -> None:
+    with seated(here, play=[SHORT, says("Understood.")]) as seat:
+        seat.sees("ctrl-d").say("/yes on").sees("not asked for")
+        seat.say("wait").sees_now("run sleep 1.5 ·").say("mind the crane")
+        seat.sees("goes to the model").sees("told the model: mind the crane").idle()
+    assert len(here.asked()) == 2
+    demand_extension(here.asked())
+    assert "Said by the user while you worked:\nmind the crane" in last_user(here.asked()[-1])[-1]
+
+
+@pytest.mark.requirement("R-01")
+def test_what_comes_too_late_for_the_model_is_the_next_message(here: World) -> None:
+    def decide(asked: Asked) -> Turn:
+        if "and the ships" in "".join(last_user(asked)):
+            return says("The ships too.")
+        seat.until(lambda: "goes to the model" in seat.text(), "steering")
+        return says("All berths are free.")
+
+    with seated(here, play=decide) as seat:
+        seat.sees("ctrl-d").say("look at the berths").sees_now("waiting for the model").say("and the ships")
+        seat.idle(2).sees("The ships too.")
+    assert [one["message"] for one in here.lines() if one["type"] == "run"] == ["look at the berths", "and the ships"]
+
+
+@pytest.mark.requirement("R-01")
+def test_alt_enter_and_queue_are_for_the_runs_after_this_one(here: World) -> None:
+    with seated(here, play=[SHORT, says("One."), says("Two."), says("Three.")]) as seat:
+        seat.sees("ctrl-d").say("/yes on").sees("not asked for").say("first").sees_now("run sleep 1.5 ·")
+        seat.type("second").sees_now("second").type("alt-enter").sees("queued: second")
+        seat.say("/queue third").sees("queued: third").idle(3).sees("Three.")
+    messages = [one["message"] for one in here.lines() if one["type"] == "run"]
+    assert messages == ["first", "second", "third"]
+
+
+@pytest.mark.requirement("R-16")
+@pytest.mark.parametrize("turn", [Turn(fault="hang"), Turn(("Well, ", "then"), fault="hang-in")], ids=["asks", "writes"])
+def test_escape_ends_a_run_at_once_while_the_model_is_asked_or_answers(here: World, turn: Turn) -> None:
+    with seated(here, play=[turn, says("Again.")]) as seat:
+        seat.sees("ctrl-d").say("look around")
+        seat.sees_now("Well," if turn.pieces[0] == "Well, " else "waiting for the model")
+        began = time.monotonic()
+        seat.type("escape").sees("the run was interrupted").idle(1)
+        assert time.monotonic() - began < 5
+        seat.say("go on").sees("Again.").idle(2)
+    assert here.server.gone.is_set()
+    ends = [one for one in here.lines() if one["type"] == "end"]
+    assert [one["outcome"] for one in ends] == ["aborted", "finished"]
+    first, second = here.asked()
+    assert first.json["system"] == second.json["system"]
+
+
+@pytest.mark.requirement("R-16")
+def test_escape_ends_the_tool_that_runs_and_gives_back_what_was_not_said(here: World) -> None:
+    with seated(here, play=[SLEEPS, says("Again.")]) as seat:
+        seat.sees("ctrl-d").say("/yes on").sees("not asked for").say("wait").sees_now("run sleep 100 ·")
+        seat.say("and then sail").sees("goes to the model").type("escape").sees("the run was interrupted")
+        seat.sees_now("› and then sail").type("escape", "escape").no_more("› and then sail")
+        seat.say("go on").sees("Again.")
+    assert "sleep 100" not in subprocess.run(["ps", "axo", "args"], capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.requirement("R-17")
+def test_escape_at_a_question_is_no_and_ends_the_run(here: World) -> None:
+    with seated(here, play=[WRITES, says("Again.")]) as seat:
+        seat.sees("ctrl-d").say("lock the crane").sees("Allow this?").type("escape").sees("the run was interrupted")
+        seat.no_more("Allow this?").say("go on").sees("Again.")
+    assert not (here.repository / "src/crane.py").exists()
+
+
+@pytest.mark.requirement("R-17")
+def test_a_question_takes_no_key_that_was_meant_for_the_line(here: World) -> None:
+    def decide(asked: Asked) -> Turn:
+        if len(here.asked()) == 1:
+            seat.until(lambda: any("› yaya" in row for row in seat.rows()), "typing")
+            return WRITES
+        return says("Done.")
+
+    with seated(here, play=decide) as seat:
+        seat.sees("ctrl-d").say("lock the crane").sees_now("waiting for the model")
+        while "? write" not in seat.text():
+            seat.type("ya")
+            time.sleep(0.05)
+        seat.sees("Allow this?")
+        assert not (here.repository / "src/crane.py").exists()
+        seat.type("y").sees("● write").idle()
+        assert any("› yaya" in row for row in seat.rows())
+
+
+@pytest.mark.requirement("R-17")
+def test_a_path_outside_the_workspace_is_marked_and_never_allowed_for_good(here: World, tmp_path: Path) -> None:
+    away = tmp_path / "away.txt"
+    turn = calls(("write_file", {"path": str(away), "content": "x\n"}), text="I write.")
+    with seated(here, play=[turn, says("Done.")]) as seat:
+        seat.sees("ctrl-d").say("/yes on").sees("not asked for").say("write").sees("OUTSIDE the workspace", "Allow this?")
+        assert "always" not in seat.text()
+        seat.type("a").type("y").idle()
+    assert away.read_text() == "x\n"
+
+
+# ---------------------------------------------------------------------- what is typed
+
+
+def test_five_thousand_pasted_lines_are_shown_folded_and_sent_whole(here: World) -> None:
+    paste = "".join(f"line {number} of the log\n" for number in range(5_000))
+    with seated(here, play=[says("Read.")]) as seat:
+        seat.sees("ctrl-d").type("look: ", f"\x1b[200~{paste}\x1b[201~")
+        seat.sees_now("› look: [5,000 lines pasted]").type("enter").idle()
+        assert "line 4999" not in seat.text()
+    assert last_user(here.asked()[0])[-1] == f"look: {paste}".strip()
+
+
+def test_a_terminal_without_bracketed_paste_sends_nothing_before_enter(here: World) -> None:
+    paste = "".join(f"line {number} of the log\r" for number in range(5_000))
+    with seated(here, play=[says("Read.")]) as seat:
+        seat.sees("ctrl-d").type("look: ")
+        seat.sees_now("› look:").type(paste).sees_now("[5,000 lines pasted]")
+        assert here.asked() == []
+        seat.breath().type("enter").idle()
+    sent = last_user(here.asked()[0])[-1]
+    assert sent == f"look: {paste}".replace("\r", "\n").strip()
+    assert len(here.asked()) == 1
+
+
+def test_lines_can_be_broken_and_come_back_in_the_next_session_without_secrets(here: World, home: Path) -> None:
+    with seated(here, play=[says("Yes.")]) as seat:
+        seat.sees("ctrl-d").type("one\\").sees_now("one\\").type("enter").no_more("one\\").type("two").sees_now("  two")
+        seat.type("ctrl-j").breath().say("password = 'hunter2hunter2hunter2'").idle()
+        seat.type("ctrl-d")
+        assert seat.status() == 0
+    assert last_user(here.asked()[0])[-1].startswith("one\ntwo\n")
+    kept = home / "clew" / "typed.jsonl"
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert "one\\ntwo" in kept.read_text() and "hunter2" not in kept.read_text()
+    with seated(here, play=[says("Yes.")]) as seat:
+        seat.sees("ctrl-d").type("up").sees_now("› one")
+
+
+def test_paths_and_commands_are_completed(here: World) -> None:
+    with seated(here, play=[says("Yes.")]) as seat:
+        seat.sees("ctrl-d").type("/ha").sees_now("/handoff ").type("tab").sees_now("› /handoff").type("ctrl-c")
+        seat.no_more("› /handoff").type("look at @src/be").sees_now(" berths.py").type("tab")
+        seat.sees_now("› look at @src/berths.py").type("enter").idle()
+    assert last_user(here.asked()[0])[-1] == "look at @src/berths.py"
+
+
+# ---------------------------------------------------------------------- how it looks
+
+
+LONG = "港口的泊位已经全部查看过了。" * 12 + "\n\n| 泊位 | 长度 |\n|---|---|\n| 一号 | 120 |\n\n```python\nx = 1\n```\n"
+
+
+@pytest.mark.requirement("F-05")
+@pytest.mark.parametrize("columns", [80, 120])
+def test_wide_characters_stay_within_the_terminal_and_the_interface_is_chinese(here: World, columns: int) -> None:
+    env = {"LC_ALL": "zh_CN.UTF-8"}
+    with seated(here, play=[WRITES, says(LONG)], columns=columns, env=env) as seat:
+        seat.sees("ctrl-d 退出").say("查看所有泊位").sees("允许吗？").type("y").sees("输入 2", "一号")
+        text = seat.text()
+    assert "港口的泊位" in text and "› 查看所有泊位" in text
+    joined = "".join(row for row in text.split("\n") if "港口" in row or "泊位已" in row or "查看过了" in row)
+    assert joined.count("港口的泊位已经全部查看过了。") == 12
+    assert not any(row.startswith(("。", "，")) for row in text.split("\n"))
+    for english in ("Allow", "waiting", "tokens in", "once"):
+        assert english not in text
+
+
+def test_the_screen_holds_all_of_it_after_the_window_changed_its_size(here: World) -> None:
+    words = " ".join(f"word{number}" for number in range(300))
+    with seated(here, play=[says(words), says("Second.")], columns=120, rows=20) as seat:
+        seat.sees("ctrl-d").say("say it").idle()
+        for columns, rows in ((60, 20), (100, 30), (80, 12), (80, 24)):
+            seat.resize(columns, rows)
+            seat.until(lambda: any(row.startswith("claude-sonnet-5 ·") for row in seat.rows()), "status")
+            seat.say(f"/allow command:ls{columns} *").sees_now(f"ls{columns} *")
+            seat.until(lambda: any(row.startswith("·") and row.endswith(f"ls{columns} *") for row in seat.rows()), "told")
+            seat.until(lambda: sum(row == "›" for row in seat.rows()) == 1, "one empty line")
+            seat.until(lambda: sum(row.startswith("claude-sonnet-5 ·") for row in seat.rows()) == 1, "one status")
+        seat.say("again").idle(2).sees_now("Second.")
+
+
+@pytest.mark.requirement("F-01")
+def test_no_color_means_no_colour(here: World) -> None:
+    with seated(here, play=[WRITES, says("**Done** `x`")], env={"NO_COLOR": "1"}) as seat:
+        seat.sees("ctrl-d").say("lock").sees("Allow this?").type("y").idle()
+        written = seat.written
+    assert not re.search(rb"\x1b\[[0-9;]*(?:3[0-7]|4[0-7]|9[0-7]|38;|48;)[0-9;]*m", written)
+
+
+def test_what_a_model_says_cannot_steer_the_terminal(here: World) -> None:
+    with seated(here, play=[says("before \x1b]0;owned\x07\x1b[2J after\n")]) as seat:
+        seat.sees("ctrl-d").say("go").idle()
+        assert b"\x1b]0;owned" not in seat.written
+        assert "before" in seat.text() and "after" in seat.text()
+
+
+# ---------------------------------------------------------------------- ends
+
+
+@pytest.mark.requirement("R-16")
+def test_resume_shows_the_last_runs_and_goes_on(here: World) -> None:
+    with seated(here, play=[says("Three are free.")]) as seat:
+        seat.sees("ctrl-d").say("which berths?").idle().type("ctrl-d")
+        assert seat.status() == 0
+        assert f"clew resume {here.sessions()[0].stem}" in seat.text()
+    with seated(here, "resume", play=[says("And two are not.")]) as seat:
+        seat.sees("› which berths?", "Three are free.").say("and the others?").idle()
+    assert "Three are free." in told(here.asked()[1])
+    assert len(here.sessions()) == 1
+    with seated(here, "resume", "--fork", play=[says("Yes.")]) as seat:
+        seat.sees("› and the others?").say("sure?").idle()
+    assert len(here.sessions()) == 2
+
+
+@pytest.mark.requirement("R-16")
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM, signal.SIGKILL])
+def test_a_terminal_that_dies_leaves_the_transcript_whole(here: World, number: signal.Signals) -> None:
+    with seated(here, play=[SLEEPS, says("Again.")]) as seat:
+        seat.sees("ctrl-d").say("/yes on").sees("not asked for").say("wait").sees_now("run sleep 100 ·")
+        os.kill(seat.process.pid, number)
+        status = seat.status()
+        assert status == (-number if number == signal.SIGKILL else 128 + number)
+        if number == signal.SIGTERM:
+            assert seat.modes() == (True, True)
+    if number != signal.SIGKILL:
+        assert here.lines()[-1]["outcome"] == "aborted"
+    done = here.run("go on", "--continue", play=[says("Again.")])
+    assert done.status == 0
+    assert "run 1; " in told(here.asked()[-1])
+
+
+def test_ctrl_c_twice_leaves_and_ends_what_runs(here: World) -> None:
+    with seated(here, play=[SLEEPS]) as seat:
+        seat.sees("ctrl-d").say("/yes on").sees("not asked for").say("wait").sees_now("run sleep 100 ·")
+        seat.type("ctrl-c").sees("once more leaves").type("ctrl-c")
+        assert seat.status() == 0
+        assert seat.modes() == (True, True)
+    assert here.lines()[-1]["outcome"] == "aborted"
+
+
+def test_without_a_model_it_says_what_it_needs(here: World) -> None:
+    for name in ("embedded", None):
+        with seated(here, env={"CLEW_MODEL": name, "ANTHROPIC_API_KEY": None}) as seat:
+            seat.sees("needs a model", "export ANTHROPIC_API_KEY", "clew models")
+            assert seat.status() == 2
+    with seated(here, env={"ANTHROPIC_API_KEY": None, "ANTHROPIC_BASE_URL": None}) as seat:
+        seat.sees("needs a key", "export ANTHROPIC_API_KEY")
+        assert seat.status() == 2
+
+
+def test_without_a_terminal_clew_alone_is_help(here: World) -> None:
+    done = here.command()
+    assert done.status == 0 and done.out.startswith("Usage: clew")
+
+
+# ---------------------------------------------------------------------- commands
+
+
+def test_commands_tell_what_the_model_was_given(here: World) -> None:
+    here.inside(*RETRY_NOTE)
+    with seated(here, play=[says("They are capped."), says("x")], rows=60) as seat:
+        seat.sees("ctrl-d").say("/context").sees("nothing was sent")
+        seat.say("why does the retry test time out?").sees("hint: retry cap").idle()
+        seat.say("/context").sees("system_core", "session_identity").say("/context full").sees("[session_identity]")
+        seat.say("/hints").sees("1  retry cap", "/hints reject N").say("/hints reject 1").sees("rejected: retry cap")
+        seat.say("/memory retries").sees("Retries are capped at five attempts since")
+        seat.say("/plan").say("/handoff").say("/shells").sees("no shell is open")
+        seat.say("/model anthropic:claude-opus-5").sees("anthropic:claude-opus-5 works from now on")
+        seat.say("/export out.md").sees("exported to").say("/allow command:ls *").sees("command:ls *")
+        seat.say("/new").sees("a fresh window").say("/fork").sees("goes on from").say("/resume").sees("/resume N")
+        seat.say("/nonsense").sees("there is no command /nonsense").say("/quit")
+        assert seat.status() == 0
+    assert "They are capped." in (here.repository / "out.md").read_text()
+
+
+@pytest.mark.requirement("R-16")
+def test_sessions_are_listed_shown_exported_and_opened_by_reference(here: World) -> None:
+    here.run("which berths?", play=[says("Three.")])
+    here.run("and now?", "--continue", play=[says("Two.")])
+    id_ = here.sessions()[0].stem
+    listed = here.command("session", "list")
+    assert listed.out.startswith(f"{id_}    2  which berths?")
+    assert here.command("session", "list", "--json").json["sessions"][0]["runs"] == 2
+    shown = here.command("session", "show", id_[:15], "--run", "2").out
+    assert "Two." in shown and "Three." not in shown
+    assert here.command("session", "show", id_, "--json").json["session"]["id"] == id_
+    assert "Three." in here.command("session", "export", id_).out
+    assert here.command("session", "export", id_, "x.md").status == 0
+    assert here.command("session", "export", id_, "x.md").status == 2
+    opened = here.command("open", f"clew://session/{id_}#2")
+    assert "Two." in opened.out and "Three." not in opened.out
+    assert here.command("open", f"clew://session/{id_}#7").status == 1
+    assert here.command("open", f"clew://session/{id_}#x").status == 2

@@ -31,7 +31,7 @@ from clew.entrypoints.cli.terminal.permission import Question
 from clew.entrypoints.cli.terminal.screen import Screen, Wiring
 from clew.entrypoints.cli.terminal.show import Show
 from clew.entrypoints.cli.texts import say
-from clew.errors import StoreError
+from clew.errors import ClewError, StoreError
 
 if TYPE_CHECKING:
     from clew.stores.typed import Typed
@@ -87,22 +87,27 @@ class Front:
         """Until the user leaves. `first`: a session to go on with, and whether as a fork."""
         loop = asyncio.get_running_loop()
         self.talk.wake = lambda: loop.call_soon_threadsafe(self._look)
-        self._fit()
-        self._welcome()
-        for id_, fork in first:
-            self.commands.go_on(id_, fork=fork)
-        self.screen.flush()
+        # Once the terminal is ours: what is typed before that would be echoed by it.
+        loop.call_soon(self._welcome, first)
         tick = loop.create_task(self._tick())
         try:
             await self.screen.app.run_async(handle_sigint=False)
         finally:
             tick.cancel()
 
-    def _welcome(self) -> None:
+    def _welcome(self, first: list[tuple[str, bool]]) -> None:
+        self._fit()
         app = self.talk.app
         told = f"Clew {__version__} · {printable(app.workspace.name)} · {printable(str(app.cwd))}"
         self._print(self.show.paint.parts([(told, "bold")]))
         self._print(self.show.paint.parts([(self.show.say("term.begin"), "dim")]))
+        try:
+            for id_, fork in first:
+                self.commands.go_on(id_, fork=fork)
+        except ClewError as error:
+            # Nobody wants to go on with nothing: the terminal is given back, then it is told.
+            self.screen.app.exit(exception=error)
+        self.screen.flush()
 
     async def _tick(self) -> None:
         while True:
@@ -154,18 +159,19 @@ class Front:
         self.show.phase = ""
         self.show.tools.clear()
         if isinstance(item.error, Interrupted):
-            self.talk.steering.insert(0, str(item.error))
+            self.talk.back.insert(0, str(item.error))
         elif item.error is not None:
             self.show.answer(self.show.blocks.end())
             self.show.error(item.error)
         if self._leaving:
             return
-        if item.record is not None and item.record.outcome == "finished":
-            if message := self.talk.next():
-                self._send(message)
-            return
-        # What was not said any more is for the user to send or to change.
+        ended = item.record.outcome if item.record is not None else "failed"
+        if ended not in ("finished", "aborted"):
+            self.talk.take_back()
+        if message := self.talk.next():
+            self._send(message)
         if left := self.talk.unsaid():
+            # What was not said any more is for the user to send or to change.
             line = self.screen.line
             line.text = "\n\n".join(part for part in (left, line.text) if part)
             line.cursor_position = len(line.text)
@@ -290,6 +296,7 @@ class Front:
             return
         if permit.reason:
             self.show.note(f"{self.show.say('permit.refused')}: {permit.reason}", "", "›")
+        self.show.answered()
         question.give(permit)
         self.talk.opened(None)
         self._look()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from prompt_toolkit.filters import Condition, completion_is_selected, has_completions
+from prompt_toolkit.filters import Condition, has_completions
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
 
@@ -95,11 +95,7 @@ def _line(keys: KeyBindings, desk: Desk, on_line: Condition, working: Condition)
     def line(event: KeyPressEvent) -> str:
         return desk.screen.line.text
 
-    @keys.add("enter", filter=on_line & has_completions & completion_is_selected)
-    def _(event: KeyPressEvent) -> None:
-        desk.screen.line.complete_state = None
-
-    @keys.add("enter", filter=on_line & ~completion_is_selected)
+    @keys.add("enter", filter=on_line)
     def _(event: KeyPressEvent) -> None:
         buffer = desk.screen.line
         if buffer.document.text_before_cursor.endswith("\\"):

@@ -29,6 +29,8 @@ class QuickInput(Vt100Input):
         super().__init__(stdin)
         self._last = 0.0
         self._first = True
+        self._brackets = False
+        """This terminal has said where a paste begins and ends: then everything else is typed."""
 
     def read_keys(self) -> list[KeyPress]:
         """The keys of one read; those of a burst as one paste."""
@@ -38,7 +40,8 @@ class QuickInput(Vt100Input):
             self._first = False
             keys = [KeyPress(Keys.ControlM, "\r") if one.key == Keys.ControlJ else one for one in keys]
         now = time.monotonic()
-        text = _typed(keys)
+        self._brackets = self._brackets or any(one.key == Keys.BracketedPaste for one in keys)
+        text = None if self._brackets else _typed(keys)
         if text is None:
             return keys
         breaks = text.rstrip("\n")

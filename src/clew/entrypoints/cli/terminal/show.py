@@ -126,7 +126,7 @@ class Show:
             case RunStarted(message=message):
                 self._said = message
                 self.message(message)
-                self.now("term.asking")
+                self.now("term.starting")
             case RunEnded():
                 self._ended(event)
             case _:
@@ -213,6 +213,11 @@ class Show:
             self.fold(diff, FOLDED)
         self._seen.discard(title)
         self.now("term.asking")
+
+    def answered(self) -> None:
+        """A question was answered: what it was about begins now."""
+        now = time.monotonic()
+        self.tools = {id_: (name, title, now) for id_, (name, title, _) in self.tools.items()}
 
     def _outcome(self, event: Called, diff: str) -> str:
         if event.failed:
