@@ -45,6 +45,8 @@ def plain(tools: list[dict[str, Any]], instructions: str = "", *, slow: float = 
         elif method == "tools/call":
             called = asked["params"]["name"]
             if called == "die":
+                if path := os.environ.get("PIDS"):
+                    leave(Path(path))
                 sys.stderr.write("out of cheese\n")
                 os._exit(3)
             reply = {"content": [{"type": "text", "text": f"called {called}"}]}
@@ -143,16 +145,26 @@ def usual() -> None:
         server.run("stdio")
 
 
-def stubborn() -> None:
-    """Heeds neither the end of its input nor a signal, and has a child that left its group."""
-    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
-        signal.signal(number, signal.SIG_IGN)
+def leave(pids: Path) -> None:
+    """Leave a process behind that is in no group of ours and nobody's child; write down who there is."""
+    reads, writes = os.pipe()
     child = os.fork()
     if child == 0:
         os.setsid()
+        if stray := os.fork():
+            os.write(writes, b"%d" % stray)
+            os._exit(0)
         while True:
             time.sleep(60)
-    Path(os.environ["PIDS"]).write_text(f"{os.getpid()} {child}", encoding="utf-8")
+    os.waitpid(child, 0)
+    pids.write_text(f"{os.getpid()} {int(os.read(reads, 20))}", encoding="utf-8")
+
+
+def stubborn() -> None:
+    """Heeds neither the end of its input nor a signal, and leaves a process behind."""
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, signal.SIG_IGN)
+    leave(Path(os.environ["PIDS"]))
     plain([{"name": "stay", "description": "Stay.", "inputSchema": schema()}])
     while True:
         time.sleep(60)

@@ -403,6 +403,16 @@ def test_a_call_ends_with_its_timeout_but_not_while_the_server_reports(here: Wor
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_what_a_server_that_died_has_left_ends_at_once(here: World, tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    own(here, {"frail": entry("dies", PIDS=str(pids))})
+    with here.talk() as talk:
+        talk.run("x", calls(("mcp__frail__die", {})), says("ok"))
+        left = [int(word) for word in pids.read_text().split()]
+        assert until(lambda: not any(map(alive, left)))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_nothing_of_a_server_is_left_when_the_session_ends_or_is_killed(here: World, tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     own(here, {"stubborn": entry("stubborn", PIDS=str(pids))})
@@ -473,14 +483,17 @@ def test_a_yes_holds_for_this_server_as_it_is_written_and_for_nothing_else(here:
 
 @pytest.mark.requirement("Q-46")
 def test_a_project_cannot_take_the_name_of_a_server_of_the_user(here: World, tmp_path: Path) -> None:
-    own(here, {"zeta": entry("usual")})
-    project(here, {"zeta": entry("dies", STARTS=str(tmp_path / "starts")), "ze ta": entry("dies")})
+    own(here, {"ze_ta": entry("usual")})
+    project(here, {"ze_ta": entry("dies", STARTS=str(tmp_path / "starts")), "ze ta": entry("dies")})
     with here.talk() as talk:
         talk.answers = [Permit(True)]
         talk.run("x", says("ok"))
-        assert ".mcp.json: your own MCP server zeta takes its place" in notices(talk)
+        assert ".mcp.json: your own MCP server ze_ta takes its place" in notices(talk)
         assert [effect.subject for effect in talk.asked] == ["start ze ta"]
-        assert "mcp__zeta__echo" in foreign(here.asked()[-1])
+        names = foreign(here.asked()[-1])
+        assert "mcp__ze_ta__echo" in names
+        assert not {"mcp__ze_ta__die", "mcp__ze_ta__live"} & set(names)
+        assert len({name for name in names if name.endswith("__die")}) == 1
     assert not (tmp_path / "starts").exists()
 
 

@@ -27,6 +27,7 @@ _PATIENCE: Final = 0.5
 """Seconds in which a server may end by itself once its input is closed."""
 _GRACE: Final = 1.0
 _TICK: Final = 0.01
+_LOOK: Final = 0.1
 
 Say = Callable[[str], None]
 
@@ -57,6 +58,7 @@ async def over_pipes(
     writes, from_session = anyio.create_memory_object_stream[SessionMessage](0)
     try:
         async with anyio.create_task_group() as group:
+            group.start_soon(_watch, child, gone)
             group.start_soon(_listen, child, said)
             group.start_soon(_receive, child, to_session, said, gone)
             group.start_soon(_send, child, from_session, gone)
@@ -87,6 +89,14 @@ async def _end(child: asyncio.subprocess.Process, name: str, programs: PosixProg
         await anyio.sleep(_TICK)
     await anyio.to_thread.run_sync(programs.end, name, child.pid, _GRACE)
     programs.forget(child.pid)
+
+
+async def _watch(child: asyncio.subprocess.Process, gone: anyio.Event) -> None:
+    """Notice the end of the program also where something that it left holds its output open."""
+    while child.returncode is None:
+        await anyio.sleep(_LOOK)
+    await anyio.sleep(_PATIENCE)  # what it said last is on its way
+    gone.set()
 
 
 async def _receive(child: asyncio.subprocess.Process, to_session: Any, said: Say, gone: anyio.Event) -> None:
