@@ -31,7 +31,7 @@ PROTECTED = frozenset({
     "script", "scripts", "server", "servers", "mcp", "mcp_servers", "mcpservers", "mcp_wait", "mcp_timeout", "lsp",
     "tool", "tools", "plugin", "plugins", "extension", "extensions", "injections", "permission", "permissions",
     "allow", "allowed", "yes", "memory", "memory_root", "memory_dir", "root", "home", "env", "environment",
-    "redact", "redaction", "timeout", "language", "lang", "color", "colour",
+    "redact", "redaction", "timeout", "language", "lang", "color", "colour", "steps", "window", "handoff_at",
 })  # fmt: skip
 """Names that a project file may not set, whether Clew knows them elsewhere or not."""
 
