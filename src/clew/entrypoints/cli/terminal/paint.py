@@ -127,7 +127,13 @@ class Paint:
         text = out.getvalue()
         if not self.colored:
             text = CODES.sub("", text)
-        return "".join(f"{row.rstrip()}\n" if "\x1b" not in row else f"{row}\n" for row in text.split("\n")[:-1])
+        return "".join(_BLANKS.sub(_codes_only, row) + "\n" for row in text.split("\n")[:-1])
 
 
 CODES: Final = re.compile("\x1b\\[[0-9;]*m")
+_BLANKS: Final = re.compile("(?: |\x1b\\[[0-9;]*m)+$")
+"""The end of a row: a terminal that gets narrower would break them."""
+
+
+def _codes_only(found: re.Match[str]) -> str:
+    return found[0].replace(" ", "")
