@@ -86,7 +86,7 @@ class Front:
     async def run(self, first: list[tuple[str, bool]]) -> None:
         """Until the user leaves. `first`: a session to go on with, and whether as a fork."""
         loop = asyncio.get_running_loop()
-        self.talk.wake = lambda: loop.call_soon_threadsafe(self._look)
+        self.talk.wake = lambda: bool(loop.call_soon_threadsafe(self._look))
         # Once the terminal is ours: what is typed before that would be echoed by it.
         loop.call_soon(self._welcome, first)
         tick = loop.create_task(self._tick())

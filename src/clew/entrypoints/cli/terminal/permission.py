@@ -6,10 +6,7 @@ import threading
 from dataclasses import dataclass, field
 
 from clew.core.agent.effects import Effect
-from clew.core.agent.offered import rule_for
 from clew.core.agent.permissions import Permit, Rule
-
-__all__ = ["Question", "rule_for"]
 
 
 @dataclass(slots=True)
