@@ -243,6 +243,8 @@ class Talk:
     answers: list[Permit] = field(default_factory=list[Permit])
     asked: list[Effect] = field(default_factory=list[Effect])
     attended: bool = True
+    model: str | None = None
+    """Another model than that of the world."""
 
     def run(
         self, message: str, *play: Turn, decide: Decide | None = None, dump: Path | None = None, **limits: Any
@@ -250,7 +252,7 @@ class Talk:
         """One run, checked on the wire."""
         before = len(self.world.asked())
         self.world._play(decide or play)
-        endpoint = self.app.catalogue.endpoint()
+        endpoint = self.app.catalogue.endpoint(self.model)
         writer = None if dump is None else Dump(dump, lambda: about_of(self.session, endpoint.name))
         kept = limits_of(endpoint, answer=None, steps=limits.get("steps"), window=limits.get("window"))
         record = self.session.run(message, Engine(endpoint, writer), kept, self)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -273,21 +274,41 @@ def test_what_no_second_try_can_mend_ends_the_run_with_a_hint(here: World, fault
 
 
 @pytest.mark.requirement("R-18", "Q-08")
-def test_a_dump_holds_each_request_as_it_was_sent_and_prefix_tells_what_was_shared(here: World, tmp_path: Path) -> None:
+def test_thirty_runs_share_their_beginnings_through_an_abort_a_resume_and_another_model(
+    here: World, tmp_path: Path
+) -> None:
+    """The dump holds each request as it was sent, and `clew prefix` tells what was shared, and where that ends."""
     folder = tmp_path / "sent"
+    here.inside(*RETRY_NOTE)
     here.run("one", "--dump", str(folder), play=[calls(("memory_recall", {"query": "a"})), says("1")])
-    with here.talk(here.sessions()[-1].stem) as talk:
-        for number in range(2, 31):
-            talk.run(f"run {number}", says(f"reply {number}"), dump=folder)
+    id_ = here.sessions()[-1].stem
+    long = "It is a matter of the tides. " * 20
+    for part in (range(2, 11), range(11, 21), range(21, 31)):
+        with here.talk(id_) as talk:
+            for number in part:
+                message = "why does the retry test time out?" if number % 7 == 0 else f"run {number}"
+                if number == 9:
+                    # Esc, while the model speaks.
+                    timer = threading.Timer(0.5, talk.session.stop)
+                    timer.start()
+                    talk.run(message, Turn(("half an answer",), fault="hang-in"), dump=folder)
+                    timer.join()
+                    continue
+                look = [calls(("read", {"path": "README.md"}), text="I look.")] if number % 3 == 0 else []
+                talk.model = "anthropic:claude-opus-5" if number > 25 else None
+                talk.run(message, *look, says(f"{long} {number}"), dump=folder)
     bodies = [path.read_bytes() for path in sorted(folder.glob("[0-9]*[0-9].json"))]
     assert bodies == [asked.body for asked in here.asked()]
-    report = here.inside("prefix", str(folder), "--json").json
-    assert (report["within"], report["between"], report["broken"]) == (1, 29, 0)
+    report = json.loads(here.inside("prefix", str(folder), "--json").out)
+    assert (report["between"], report["broken"]) == (29, 0)
+    assert all(one["by_byte"] > 0.3 for one in report["requests"] if one["kind"] == "between")
     assert report["by_byte"] >= 0.92
     assert report["by_block"] >= 0.92
     differences = {one["layer"] for one in report["requests"] if one["kind"] == "between"}
     assert differences == {"", "recent_chat"}
     assert [one["by_usage"] for one in report["requests"][:2]] == [0.5, 0.5]
+    assert here.inside("prefix", str(folder), "--min", "0.85").status == 0
+    assert here.inside("prefix", str(folder), "--min", "0.999").status == 1
 
 
 @pytest.mark.requirement("R-18")
