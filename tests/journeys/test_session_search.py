@@ -10,6 +10,7 @@ import pytest
 from tests.agents import World, calls, last_user, says, told, world
 from tests.command import Done
 from tests.scripted_server import Asked, Turn
+from tests.wire.lines import talking
 
 ANSWER = "The mooring pump stalls because its relay is wired to the wrong fuse."
 
@@ -52,7 +53,6 @@ def test_calls_and_failures_are_found_and_outputs_that_were_fine_are_not(here: W
     kept = here.sessions()[-1].read_text(encoding="utf-8")
     assert "quagga" in kept
     assert "okapi" in kept
-
 
     def who(word: str) -> set[str]:
         hits = here.inside("session", "search", word, "--json").json["hits"]
@@ -123,6 +123,30 @@ def test_recall_searches_sessions_alone_and_with_all_else(here: World) -> None:
     assert "Mondays" in notes
     assert "Ines" not in notes
     assert "oiled by Ines" in opened
+
+
+@pytest.mark.requirement("W-06", "W-08")
+def test_other_agents_find_and_open_what_was_said_to_clews_own_over_mcp(here: World) -> None:
+    here.run("why does the pump stall?", play=[says(ANSWER)])
+    ref = f"clew://session/{here.sessions()[-1].stem}#1.1"
+    with talking(here.repository) as server:
+        server.initialize()
+        for scope in ("sessions", "all"):
+            given = server.call("memory_recall", {"query": "relay wired to which fuse", "scope": scope})
+            assert given["structuredContent"]["hits"][0]["ref"] == ref
+        opened = server.call("memory_open", {"ref": ref})
+        assert ANSWER in opened["structuredContent"]["text"]
+        missed = server.call("memory_recall", {"query": "sextant", "scope": "sessions"})
+    assert missed["structuredContent"]["found"] is False
+    assert missed["structuredContent"]["searched"]["documents"] == 1
+
+
+@pytest.mark.requirement("W-08")
+def test_what_a_fork_shares_with_its_origin_is_found_once(here: World) -> None:
+    here.run("why does the pump stall?", play=[says(ANSWER)])
+    here.run("go on", "--continue", "--fork", play=[says("The keel is red.")])
+    hits = found(here.inside("session", "search", "relay wired to which fuse", "--json"))
+    assert [hit["snippet"] for hit in hits].count(ANSWER) == 1
 
 
 @pytest.mark.requirement("W-08")

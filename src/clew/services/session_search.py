@@ -233,9 +233,15 @@ class SessionSearch:
         return frozenset((f"{SESSION}{self.session}#{line.run}.0",))
 
     def _titled(self, hits: Sequence[Hit]) -> tuple[Hit, ...]:
+        """Hits with the titles of their sessions; what a fork shares with its origin once."""
         titles: dict[str, str] = {}
         made: list[Hit] = []
+        seen: set[tuple[str, str, str]] = set()
         for hit in hits:
+            words = (hit.at, hit.speaker, hit.snippet)
+            if hit.snippet and words in seen:
+                continue
+            seen.add(words)
             id_ = hit.path.partition(".")[0]
             if id_ not in titles:
                 titles[id_] = self.redact(_title(self.transcripts.folder / f"{id_}.jsonl"))
