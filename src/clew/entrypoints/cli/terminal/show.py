@@ -15,6 +15,7 @@ from clew.core.agent.events import (
     Asking,
     Called,
     Calling,
+    Delegated,
     Drifted,
     Event,
     Filled,
@@ -153,6 +154,8 @@ class Show:
                 self._rest()
                 told = translated(printable(reason), self.language)
                 self.note(self.say("run.retry", told, f"{wait:.0f}"), "yellow", "!")
+            case Delegated(event=Calling(title=title)):
+                self.note(printable(title), mark="‣")
             case Notice(text=text):
                 self.note(self.say("note") + translated(printable(text), self.language))
             case _:
