@@ -431,3 +431,28 @@ def test_nothing_is_left_of_a_server_when_its_session_ends(tmp_path: Path) -> No
         here.put("a.go", CLEAN)
         assert alive(f"/bin/sleep {mark}")
     assert not alive(f"/bin/sleep {mark}") and not running(here)
+
+
+@pytest.mark.requirement("Q-46")
+def test_what_is_no_file_of_text_is_not_looked_at(tmp_path: Path) -> None:
+    with session(tmp_path, mode="plain") as here:
+        os.mkfifo(here.root / "pipe.go")
+        (here.root / "binary.go").write_bytes(b"a\0b")
+        (tmp_path / "out.go").write_text("// BAD\n")
+        (here.root / "link.go").symlink_to(tmp_path / "out.go")
+        with (here.root / "huge.go").open("wb") as file:
+            file.truncate(1 << 30)
+        (here.root / "long.go").write_text("// long\n" * 300_000)
+        for name, words in {
+            "pipe.go": "a named pipe", "binary.go": "binary", "link.go": "outside of the workspace",
+            "huge.go": "huge.go", "long.go": "too long", "none.go": "There is no none.go",
+        }.items():  # fmt: skip
+            reply = here.call("diagnostics", path=name)
+            assert words in reply.text and "scripted" not in reply.text, reply
+        assert here.told() == []
+
+
+def test_bytes_that_are_no_text_do_not_stop_a_look(tmp_path: Path) -> None:
+    with session(tmp_path, mode="plain") as here:
+        (here.root / "a.go").write_bytes(b"// caf\xe9 BAD \xff\xfe\n// BAD \xc3\n" + "// 你好 BAD\n".encode())
+        assert here.diagnose("a.go").startswith("3 errors in 1 file")

@@ -47,6 +47,8 @@ class ServerKind:
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     settle: float = 0.0
+    passed_over: Sequence[str] = ()
+    """Codes of findings that speak of the server's own trouble."""
     outermost: bool = False
     """It works in the outermost folder with such a file, not in the nearest."""
 
@@ -63,6 +65,8 @@ class CheckerKind:
     """How its output is read."""
     ends: Sequence[str] = ()
     """Only files with these ends of names; empty: all of the language."""
+    within: Sequence[str] = ()
+    """Servers that ask it themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +97,12 @@ LANGUAGES: Final = (
 )  # fmt: skip
 
 _PYTHON_ROOTS: Final = ("pyrightconfig.json", "pyproject.toml", "setup.py", "setup.cfg", "requirements.txt")
+_SCRIPT_ROOTS: Final = ("tsconfig.json", "jsconfig.json", "package.json")
 _BASED: Final = {"diagnosticMode": "openFilesOnly", "typeCheckingMode": "standard"}
 _SCHEMAS: Final = {"yaml": {"schemaStore": {"enable": False}, "validate": True}, **_NO_NETWORK}
+
+_UNLOADED: Final = ("65536", "768")
+"""A schema that a file names is not there: they are not fetched."""
 
 SERVERS: Final = (
     ServerKind(
@@ -104,9 +112,10 @@ SERVERS: Final = (
     ServerKind("pyright", ("pyright-langserver", "--stdio"), "python", _PYTHON_ROOTS),
     ServerKind("pylsp", ("pylsp",), "python", _PYTHON_ROOTS, "plugins that its configuration names", settle=0.3),
     ServerKind("ruff", ("ruff", "server"), "python", ("ruff.toml", ".ruff.toml", "pyproject.toml")),
+    ServerKind("tsc", ("tsc", "--lsp", "--stdio"), "typescript", _SCRIPT_ROOTS),
     ServerKind(
         "typescript-language-server", ("typescript-language-server", "--stdio"), "typescript",
-        ("tsconfig.json", "jsconfig.json", "package.json"), "its own copy of TypeScript, from node_modules",
+        _SCRIPT_ROOTS, "its own copy of TypeScript, from node_modules",
         options={"disableAutomaticTypingAcquisition": True}, settle=0.4,
     ),
     ServerKind("gopls", ("gopls",), "go", ("go.work", "go.mod"), settle=0.3),
@@ -116,11 +125,14 @@ SERVERS: Final = (
     ),
     ServerKind("clangd", ("clangd",), "c", ("compile_commands.json", "compile_flags.txt", ".clangd"), settle=0.3),
     ServerKind("bash-language-server", ("bash-language-server", "start"), "shell", (), settle=0.3),
-    ServerKind("yaml-language-server", ("yaml-language-server", "--stdio"), "yaml", (), settings=_SCHEMAS, settle=0.3),
+    ServerKind(
+        "yaml-language-server", ("yaml-language-server", "--stdio"), "yaml", (), settings=_SCHEMAS, settle=0.3,
+        passed_over=_UNLOADED,
+    ),
     ServerKind(
         "vscode-json-language-server", ("vscode-json-language-server", "--stdio"), "json", (),
         settings={"json": {"validate": {"enable": True}}, **_NO_NETWORK},
-        options={"handledSchemaProtocols": ["file"], "provideFormatter": False}, settle=0.3,
+        options={"handledSchemaProtocols": ["file"], "provideFormatter": False}, settle=0.3, passed_over=_UNLOADED,
     ),
     ServerKind(
         "lua-language-server", ("lua-language-server",), "lua", (".luarc.json",),
@@ -136,7 +148,9 @@ CHECKERS: Final = (
         "ruff", ("ruff", "check", "--quiet", "--no-fix", "--no-cache", "--force-exclude", "--output-format", "json"),
         "python", "ruff",
     ),
-    CheckerKind("shellcheck", ("shellcheck", "--format", "json1"), "shell", "shellcheck"),
+    CheckerKind(
+        "shellcheck", ("shellcheck", "--format", "json1"), "shell", "shellcheck", within=("bash-language-server",)
+    ),
     CheckerKind("gofmt", ("gofmt", "-l", "-e"), "go", "gofmt"),
     CheckerKind("node", ("node", "--check"), "typescript", "node", (".js", ".mjs", ".cjs")),
 )  # fmt: skip
@@ -218,6 +232,27 @@ def settings_of(kind: ServerKind, root: Path, environ: Mapping[str, str]) -> dic
         if kind.name == "basedpyright":
             settings["basedpyright"] = {"analysis": {**_BASED, "extraPaths": packages}}
     return settings
+
+
+def options_of(kind: ServerKind, environ: Mapping[str, str]) -> dict[str, Any]:
+    """What a server is told when it starts. The one for TypeScript brings none; without a copy in the workspace, that
+    of the command `tsc` is used."""
+    options = dict(kind.options)
+    if kind.name == "typescript-language-server" and (compiler := find_program(environ, "tsc")):
+        library = _library(compiler)
+        if library.is_file():
+            options["tsserver"] = {"fallbackPath": str(library)}
+    return options
+
+
+def serves(kind: ServerKind | CheckerKind, program: str) -> bool:
+    """Whether a program is one that can do this: the compiler of TypeScript is a server from version 7 on."""
+    return kind.name != "tsc" or not _library(program).exists()
+
+
+def _library(compiler: str) -> Path:
+    """The server of TypeScript before version 7, which lies beside its compiler."""
+    return Path(os.path.realpath(compiler)).parent.parent / "lib" / "tsserver.js"
 
 
 def _folders(environ: Mapping[str, str]) -> list[str]:

@@ -68,6 +68,8 @@ class Order:
     """What it is told when it asks for configuration."""
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """What it is told when it starts."""
+    passed_over: Sequence[str] = ()
+    """Codes of findings that are left out."""
     settle: float = 0.0
     """Seconds that it must be silent before what it published is all."""
 
@@ -264,7 +266,8 @@ class Server:
         document.published_version, document.published_at = document.version, time.monotonic()
 
     def _findings(self, document: _Document, items: object) -> tuple[Finding, ...]:
-        return findings_of(items, str(document.path), document.text or "", self.order.name, self._encoding)
+        found = findings_of(items, str(document.path), document.text or "", self.order.name, self._encoding)
+        return tuple(one for one in found if one.code not in self.order.passed_over)
 
     # ------------------------------------------------------------------ messages
 

@@ -126,7 +126,7 @@ def findings_of(items: object, path: str, text: str, server: str, encoding: str)
             continue
         message = one.message if isinstance(one.message, str) else one.message.value
         number = one.severity if one.severity and 1 <= one.severity <= len(SEVERITIES) else 1
-        code = "" if one.code is None else str(one.code)
+        code = str(one.code) if one.code else ""
         source = one.source or server
         span = _range(one.range, lines, encoding)
         found.append(Finding(source, SEVERITIES[number - 1], path, span, message[:_MOST_MESSAGE], code))

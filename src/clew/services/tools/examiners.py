@@ -25,8 +25,10 @@ from clew.adapters.language_servers import (
     ServerKind,
     installed,
     language_of,
+    options_of,
     root_of,
     server_environ,
+    serves,
     settings_of,
 )
 from clew.adapters.lsp import Bounds, Order, Server
@@ -146,7 +148,7 @@ class Examiners:
             if choice.server:
                 break
         for kind in CHECKERS:
-            twin = choice.server is not None and choice.server.kind.name == kind.name
+            twin = choice.server is not None and choice.server.kind.name in (kind.name, *kind.within)
             if kind.language == found[0].key and not twin and (not kind.ends or path.suffix.lower() in kind.ends):
                 usable = self._usable(kind, path, choice)
                 choice.checkers += [usable] if usable else []
@@ -171,7 +173,7 @@ class Examiners:
 
     def _usable(self, kind: ServerKind | CheckerKind, path: Path, choice: _Choice) -> _Chosen | None:
         found = installed(kind.argv[0], self._environ, self.root, path.parent)
-        if found is None:
+        if found is None or not serves(kind, found.path):
             return None
         effect = self._effect(kind, found)
         if effect is None or effect.subject in self._allowed or self._permitted(effect):
@@ -248,8 +250,10 @@ class Examiners:
             if old is not None and not self._again(key, old):
                 return old
             environ = server_environ(self._environ, self.root, trusted=chosen.trusted)
-            settings = settings_of(kind, key[1], environ)
-            order = Order(kind.name, chosen.argv, key[1], environ, settings, kind.options, kind.settle)
+            settings, options = settings_of(kind, key[1], environ), options_of(kind, environ)
+            order = Order(
+                kind.name, chosen.argv, key[1], environ, settings, options, kind.passed_over, kind.settle
+            )  # fmt: skip
             self._make_room()
             try:
                 server = self._servers[key] = Server(self._programs, order, self.bounds)
