@@ -63,7 +63,7 @@ def test_calls_and_failures_are_found_and_outputs_that_were_fine_are_not(here: W
     assert who("quagga") == set()
 
 
-@pytest.mark.requirement("W-08", "R-06")
+@pytest.mark.requirement("W-08", "R-06", "R-11")
 def test_what_a_record_of_an_earlier_run_leaves_out_is_found_by_the_agent(here: World) -> None:
     filler = "The tide table is long and says nothing of it. " * 120
     message = f"{filler}The harbour master's parrot is called Belisarius. {filler}"
