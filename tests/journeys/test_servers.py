@@ -19,6 +19,7 @@ from tests.agents import Talk, World, calls, last_user, says, world
 from tests.command import ARGV, write
 from tests.scripted_server import Asked, Turn
 
+from clew.core.agent.effects import Effect
 from clew.core.agent.events import Called, Notice
 from clew.core.agent.permissions import Permit
 
@@ -437,6 +438,7 @@ def test_nothing_of_a_server_is_left_when_the_session_ends_or_is_killed(here: Wo
 @pytest.mark.requirement("Q-46")
 def test_nothing_that_a_project_names_runs_before_the_user_says_yes(here: World, tmp_path: Path) -> None:
     starts = tmp_path / "starts"
+    own(here, {})
     project(here, {"theirs": entry("usual", STARTS=str(starts))})
     done = here.run("x", "--yes", play=[says("ok")])
     assert "the MCP server theirs of this project was not started: nobody was there to be asked" in done.err
@@ -458,6 +460,7 @@ def test_nothing_that_a_project_names_runs_before_the_user_says_yes(here: World,
 @pytest.mark.requirement("Q-46")
 def test_a_yes_holds_for_this_server_as_it_is_written_and_for_nothing_else(here: World, tmp_path: Path) -> None:
     starts = tmp_path / "starts"
+    own(here, {})
     project(here, {"theirs": entry("usual", STARTS=str(starts)), "second": entry("dies")})
     with here.talk() as talk:
         talk.answers = [Permit(True)]
@@ -479,6 +482,30 @@ def test_a_yes_holds_for_this_server_as_it_is_written_and_for_nothing_else(here:
     assert not (here.repository / "mcp-servers.jsonl").exists()
     kept = here.home / "clew" / "mcp-servers.jsonl"
     assert kept.stat().st_mode & 0o777 == 0o600
+
+
+def test_an_interruption_is_no_answer_and_the_question_comes_again(here: World) -> None:
+    own(here, {})
+    project(here, {"theirs": entry("dies"), "second": entry("dies")})
+    with here.talk() as talk:
+        permit = talk.permit
+
+        def leave(effect: Effect) -> Permit:
+            permit(effect)
+            talk.session.stop()
+            return Permit(False, "the run was interrupted")
+
+        talk.permit = leave  # type: ignore[method-assign]
+        assert talk.run("x", says("never")).outcome == "aborted"
+        assert len(talk.asked) == 1
+        talk.permit = permit  # type: ignore[method-assign]
+        talk.answers = [Permit(True), Permit(True)]
+        talk.run("x", says("ok"))
+        assert [effect.subject for effect in talk.asked[1:]] == ["start theirs", "start second"]
+        assert [name for name in foreign(here.asked()[-1]) if name.endswith("live")] == [
+            "mcp__second__live",
+            "mcp__theirs__live",
+        ]
 
 
 @pytest.mark.requirement("Q-46")

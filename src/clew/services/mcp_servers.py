@@ -137,10 +137,11 @@ class McpServers:
                 self._start(entry)
 
     def gather(self, person: Person, stopped: Callable[[], bool]) -> Joined:
-        """What the run that begins now has. The first one waits, later ones take what is there."""
-        self._ask(person)
+        """What the run that begins now has. The first waits, as does one that starts more; others take what is there."""
+        before = len(self._started)
+        self._ask(person, stopped)
         if self._open is not None:
-            seconds = self.means.wait if self._runs == 0 else 0.0
+            seconds = self.means.wait if self._runs == 0 or len(self._started) > before else 0.0
             self._open.wait(lambda: all(one.state != "starting" for one in self._started.values()), seconds, stopped)
         self._runs += 1
         tools, there, notices = self._tools()
@@ -182,7 +183,7 @@ class McpServers:
             self._troubles[entry.name] = str(error)
             return False
 
-    def _ask(self, person: Person) -> None:
+    def _ask(self, person: Person, stopped: Callable[[], bool]) -> None:
         """Ask for what the project wants to start, once a session, where somebody is there to be asked."""
         for entry in self.plan.entries:
             if not entry.enabled or entry.name in self._started or entry.name in self._refused:
@@ -196,6 +197,8 @@ class McpServers:
                 f"{deed} {name}", (str(self.means.root / PROJECT_FILE),), outside=True,
             )  # fmt: skip
             if not person.permit(effect).allowed:
+                if stopped():
+                    return  # that was no answer
                 self._refused.add(entry.name)
                 continue
             try:
