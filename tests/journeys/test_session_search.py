@@ -99,8 +99,9 @@ def test_a_search_finds_neither_itself_nor_the_message_at_hand_but_what_was_said
     assert f"clew://session/{here.sessions()[-1].stem}#1.1" in hit
     rows = [json.loads(row) for row in here.inside("audit", "--misses", "--json").out.splitlines()]
     assert [row for row in rows if "sextant" in json.dumps(row)]
-    # Another session finds the question.
-    assert found(here.inside("session", "search", query, "--json"))
+    # Another session finds the question and what was said of it, not the search.
+    hits = found(here.inside("session", "search", query, "--json"))
+    assert {hit["speaker"] for hit in hits if "sextant" in hit["snippet"]} == {"user", "assistant"}
 
 
 @pytest.mark.requirement("W-06", "W-08")
