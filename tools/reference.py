@@ -10,8 +10,10 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -61,7 +63,7 @@ def pages() -> dict[str, str]:
     """Text of each generated page by its file name."""
     return {
         "commands.md": commands_page(), "settings.md": settings_page(), "errors.md": errors_page(),
-        "tools.md": tools_page(),
+        "tools.md": tools_page(), "agent-tools.md": agent_tools_page(), "events.md": events_page(),
     }  # fmt: skip
 
 
@@ -250,6 +252,79 @@ def tools_page() -> str:
     out.append("## Instructions\n")
     out.append("An agent gets these words when it connects:\n")
     out.append("\n".join(f"> {line}" for line in module.INSTRUCTIONS.splitlines()) + "\n")
+    return "\n".join(out)
+
+
+# ---------------------------------------------------------------------- the agent
+
+
+def agent_tools() -> list[Any]:
+    """The tools of a session of the agent, in their order."""
+    module = importlib.import_module("clew.app")
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        environ = {"HOME": folder, "CLEW_HOME": str(place / "home"), "PATH": os.environ["PATH"]}
+        room = module.App(environ, place, {}).agent_room()
+        with room.new("anthropic:any") as session:
+            return list(session.around.tools)
+
+
+def agent_tools_page() -> str:
+    """One heading for each tool of Clew's own agent, with its arguments."""
+    out = [HEAD, "# Tools of the agent\n"]
+    out.append(
+        "What a model that works as [Clew's agent](../guides/agent.md) may call, in the order in which it is told."
+    )
+    out.append("Tools of [MCP servers](../guides/agent-servers.md) come after them.\n")
+    for tool in agent_tools():
+        out.append(f"## `{tool.name}`\n")
+        out.append(f"{tool.description}\n")
+        required = tool.schema.get("required", [])
+        rows = [
+            f"| `{name}` | {kind_of(schema)} | {'; '.join(facts_of(name, schema, required))} |"
+            for name, schema in tool.schema.get("properties", {}).items()
+        ]
+        if rows:
+            out.append("\n".join(["| argument | type | meaning |", "| --- | --- | --- |", *rows]) + "\n")
+    return "\n".join(out)
+
+
+def kind_of(schema: dict[str, Any]) -> str:
+    """The type of an argument, in words."""
+    if "enum" in schema:
+        return " or ".join(f"`{value}`" for value in schema["enum"])
+    if "anyOf" in schema:
+        return " or ".join(one["type"] for one in schema["anyOf"])
+    return str(schema.get("type", "any"))
+
+
+def facts_of(name: str, schema: dict[str, Any], required: list[str]) -> list[str]:
+    """What is said of an argument."""
+    facts = [schema["description"]] if "description" in schema else []
+    facts += [f"default `{schema['default']}`"] if "default" in schema else []
+    return facts + (["required"] if name in required else [])
+
+
+def events_page() -> str:
+    """One heading for each event of a run, with its fields."""
+    module = importlib.import_module("clew.core.agent.events")
+    out = [HEAD, "# Events of a run\n"]
+    out.append("`clew run --json` prints one JSON object a line: the event's name in `type`, then its fields.")
+    out.append("A new field may come to any event, and new events may come; none changes its meaning or goes.\n")
+    tree = ast.parse(inspect.getsource(module))
+    nodes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+    for kind, name in module.NAMES.items():
+        node = nodes[kind.__name__]
+        out.append(f"## `{name}`\n")
+        out.append(f"{' '.join((ast.get_docstring(node) or '').split())}\n")
+        out.append("| field | type | meaning |\n| --- | --- | --- |")
+        for at, field in enumerate(node.body):
+            if isinstance(field, ast.AnnAssign):
+                after = node.body[at + 1] if at + 1 < len(node.body) else None
+                said = " ".join(field_docstring(after).split())
+                kinds = ast.unparse(field.annotation).replace("|", "or")
+                out.append(f"| `{ast.unparse(field.target)}` | `{kinds}` | {said} |")
+        out.append("")
     return "\n".join(out)
 
 

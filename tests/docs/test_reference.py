@@ -9,11 +9,13 @@ import sys
 from dataclasses import fields
 from pathlib import Path
 from types import ModuleType
+from typing import get_args
 
 import click
 import pytest
 
 import clew.errors
+from clew.core.agent.events import NAMES, Event
 from clew.entrypoints.mcp.tools import TOOLS
 from clew.settings import Settings
 
@@ -89,3 +91,11 @@ def test_every_tool_has_a_heading_with_its_arguments() -> None:
     for tool in TOOLS.values():
         section = text.partition(f"## `{tool.name}`")[2].partition("\n## ")[0]
         assert all(f"| `{name}` |" in section for name in tool.schema["inputSchema"]["properties"])
+
+
+@pytest.mark.requirement("F-01", "R-01")
+def test_every_tool_and_event_of_the_agent_has_a_heading() -> None:
+    tool = load_tool()
+    assert headings("agent-tools.md") == {one.name for one in tool.agent_tools()}
+    assert headings("events.md") == set(NAMES.values())
+    assert set(NAMES) == set(get_args(Event))
