@@ -137,7 +137,7 @@ class McpServers:
                 self._start(entry)
 
     def gather(self, person: Person, stopped: Callable[[], bool]) -> Joined:
-        """What the run that begins now has. The first waits, as does one that starts more; others take what is there."""
+        """What the run that begins now has. The first waits, and one that starts more; others take what is there."""
         before = len(self._started)
         self._ask(person, stopped)
         if self._open is not None:
