@@ -48,7 +48,7 @@ def test_every_text_is_there_in_both_languages_with_the_same_gaps() -> None:
 
 def test_every_text_that_the_commands_use_exists_and_none_is_idle() -> None:
     folder = PACKAGE / "entrypoints" / "cli"
-    sources = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.py")}
+    sources = {path.name: path.read_text(encoding="utf-8") for path in folder.rglob("*.py")}
     tables = sources.pop("texts.py")
     assert tables
     used = set(re.findall(r"""["']([a-z]+(?:\.[a-z-]+)?)["']""", "\n".join(sources.values())))
@@ -75,7 +75,7 @@ PLAIN = re.compile(r"^(\W|\{\}|[a-z_.]+$)*$")
 def test_no_command_prints_words_of_its_own_beside_the_texts() -> None:
     """Literals handed to a function that prints; the words of errors are looked at below."""
     found: list[str] = []
-    for path in sorted((PACKAGE / "entrypoints" / "cli").glob("*.py")):
+    for path in sorted((PACKAGE / "entrypoints" / "cli").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and ast.unparse(node.func) in (
                 "click.echo",

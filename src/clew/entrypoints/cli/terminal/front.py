@@ -9,7 +9,7 @@ import sys
 import termios
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 from prompt_toolkit.formatted_text import StyleAndTextTuples
@@ -20,6 +20,7 @@ from clew._version import __version__
 from clew.app import App
 from clew.core.agent.permissions import Permit
 from clew.core.text.printable import printable
+from clew.entrypoints.cli.stopping import undisturbed
 from clew.entrypoints.cli.style import cut
 from clew.entrypoints.cli.terminal.commands import Commands
 from clew.entrypoints.cli.terminal.conversation import Conversation, Finished, Interrupted
@@ -43,21 +44,27 @@ _LEAVES: Final = 2.0
 _QUIET: Final = 0.4
 """Seconds without a key before a question takes keys: nobody allows by accident what comes up while they type."""
 _TICK: Final = 0.12
+_FAULTS: Final = 5
+"""Faults of ours that are shown before it is better to leave."""
 
 
 class Lines(History):
     """The lines of earlier sessions, and of this one."""
 
-    def __init__(self, typed: Typed) -> None:
+    def __init__(self, typed: Typed, pastes: Pastes) -> None:
         super().__init__()
         self.typed = typed
+        self.pastes = pastes
 
     def load_history_strings(self) -> Iterator[str]:
         """Newest first."""
         yield from self.typed.lines()
 
     def store_string(self, string: str) -> None:
-        """Keep a line; where that is not possible, this session knows it all the same."""
+        """Keep a line; where that is not possible, this session knows it all the same. The mark of a paste means
+        nothing later."""
+        if any(mark in string for mark in self.pastes.texts):
+            return
         with contextlib.suppress(StoreError):
             self.typed.add(string)
 
@@ -68,30 +75,33 @@ class Front:
     def __init__(self, app: App, talk: Conversation, paint: Paint, typed: Typed, keys: Input) -> None:
         self.talk = talk
         self.language = app.language
-        self.show = Show(paint, self.language, self._print)
+        self.show = Show(paint, self.language, self._print, app.workspace.root)
         self.commands = Commands(self)
         self.pastes = Pastes(self._mark)
         self.asking: Question | None = None
         self.remark = ""
         self._escaped = self._broken = 0.0
         self._leaving = False
-        self.screen = Screen(
-            Wiring(
-                self, bindings(self), Lines(typed), Names(app.cwd, self.commands.known, self.commands.arguments),
-                paint.colored, lambda _: None, lambda _: None,
-            ),
-            keys,
-        )  # fmt: skip
+        self._faults = 0
+        names = Names(app.cwd, self.commands.known, self.commands.arguments)
+        self.screen = Screen(Wiring(self, bindings(self), Lines(typed, self.pastes), names, paint.colored), keys)
 
     async def run(self, first: list[tuple[str, bool]]) -> None:
         """Until the user leaves. `first`: a session to go on with, and whether as a fork."""
         loop = asyncio.get_running_loop()
-        self.talk.wake = lambda: bool(loop.call_soon_threadsafe(self._look))
+
+        def wake() -> None:
+            # The terminal may have been left while a run was ending.
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(self._look)
+
+        self.talk.wake = wake
         # Once the terminal is ours: what is typed before that would be echoed by it.
         loop.call_soon(self._welcome, first)
         tick = loop.create_task(self._tick())
         try:
-            await self.screen.app.run_async(handle_sigint=False)
+            loop.set_exception_handler(self._failed)
+            await self.screen.app.run_async(handle_sigint=False, set_exception_handler=False)
         finally:
             tick.cancel()
 
@@ -118,6 +128,16 @@ class Front:
                 if self.remark and time.monotonic() - self._broken > _LEAVES:
                     self.remark = ""
                 self.screen.app.invalidate()
+
+    def _failed(self, _: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """A fault of ours is shown, and the conversation goes on; one that comes again and again ends it."""
+        error = context.get("exception")
+        self._faults += 1
+        if not isinstance(error, Exception) or self._faults > _FAULTS:
+            if self.screen.app.is_running:
+                self.screen.app.exit(exception=error or RuntimeError(context["message"]))
+        else:
+            self.show.error(f"unexpected {type(error).__name__}: {error}")
 
     def _print(self, text: str) -> None:
         self.screen.print(text)
@@ -177,7 +197,9 @@ class Front:
             line.cursor_position = len(line.text)
 
     def _send(self, message: str) -> None:
+        self.show.message(message)
         self.show.now("term.starting")
+        self.screen.flush()
         self.talk.send(message)
 
     # ------------------------------------------------------------------ keys
@@ -361,7 +383,8 @@ def converse(app: App, first: list[tuple[str, bool]], *, model: str = "", yes: b
         asyncio.run(front.run(first))
     finally:
         _restored(before)
-        talk.close()
+        with undisturbed():
+            talk.close()
     if talk.session is not None:
         id_ = talk.session.id
         click.echo(say("term.left", app.language, id_, id_))

@@ -145,6 +145,10 @@ def _always(keys: KeyBindings, desk: Desk, on_line: Condition) -> None:
     def _(event: KeyPressEvent) -> None:
         desk.unfolded()
 
+    @keys.add("c-z")
+    def _(event: KeyPressEvent) -> None:
+        event.app.suspend_to_background()
+
     @keys.add("c-l")
     def _(event: KeyPressEvent) -> None:
         event.app.renderer.clear()

@@ -17,6 +17,8 @@ _LONG_TEXT: Final = 2_000
 """Characters from which on it is, however few lines it has."""
 _CHUNK: Final = 1_000
 """About the bytes that one read gives at most: so many at once are no typing."""
+_BURST: Final = 32
+"""Characters of a burst: nobody types so many while we are busy with something else."""
 _APART: Final = 0.05
 """Seconds between two reads of one paste."""
 _TYPED: Final = {Keys.ControlM: "\n", Keys.ControlJ: "\n", Keys.ControlI: "\t"}
@@ -45,7 +47,7 @@ class QuickInput(Vt100Input):
         if text is None:
             return keys
         breaks = text.rstrip("\n")
-        burst = len(text) > 1 and ("\n" in breaks or len(text) >= _CHUNK or text.endswith("\n\n"))
+        burst = len(text) >= _CHUNK or (len(text) >= _BURST and "\n" in breaks)
         goes_on = now - self._last < _APART
         if not (burst or goes_on):
             return keys

@@ -66,8 +66,6 @@ class Wiring:
     history: History
     completer: Completer
     colored: bool
-    send: Callable[[str], None]
-    reason: Callable[[str], None]
 
 
 class _Application(Application[None]):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 from prompt_toolkit.formatted_text import StyleAndTextTuples
@@ -65,6 +67,8 @@ class Show:
     paint: Paint
     language: str
     print: Callable[[str], None]
+    root: Path
+    """Of the workspace."""
     hints: list[Given] = field(default_factory=list[Given])
     fill: str = ""
     full: bool = False
@@ -126,7 +130,6 @@ class Show:
                 self.full = share >= 0.65
             case RunStarted(message=message):
                 self._said = message
-                self.message(message)
                 self.now("term.starting")
             case RunEnded():
                 self._ended(event)
@@ -249,8 +252,9 @@ class Show:
         effect = question.effect
         self._gap(False)
         self.print(self.paint.lines([(f"? {effect.title}", "bold yellow")]))
-        if effect.outside:
-            where = ", ".join(effect.paths) or effect.subject
+        root = os.path.realpath(self.root)
+        if away := [path for path in effect.paths if effect.outside and not Path(path).is_relative_to(root)]:
+            where = ", ".join(away)
             self.print(self.paint.lines([(f"  {self.say('permit.outside', where)}", "bold red")]))
         if effect.preview:
             self._preview(effect)
@@ -299,7 +303,8 @@ class Show:
         most = max(2, min(_LONGEST_TAIL, rows // 3))
         if tail := self.blocks.tail.strip("\n"):
             prose = Prose(max(columns - 1, 20))
-            lines = (prose.feed(visible(tail)) + prose.end()).split("\n")[-most:]
+            near = "\n".join(tail[-most * 4 * columns :].split("\n")[-most:])
+            lines = (prose.feed(visible(near)) + prose.end()).split("\n")[-most:]
             found.append(("", "\n" + "".join(f"{cut(line, columns - 1)}\n" for line in lines)))
         elif self.phase:
             found.append(("", "\n"))
