@@ -187,6 +187,25 @@ def test_a_failing_sub_agent_is_an_answer_to_the_agent_which_goes_on(here: World
 
 
 @pytest.mark.requirement("W-16")
+def test_a_sub_agent_that_cannot_even_begin_is_an_answer_too(here: World) -> None:
+    folder = here.home / "clew" / "sessions"
+    aside = folder.with_name("aside")
+
+    def main(asked: Asked) -> Turn:
+        if not step(asked):
+            folder.rename(aside)
+            folder.write_text("a file where the folder should be")
+            return calls(("delegate", TASK))
+        folder.unlink()
+        aside.rename(folder)
+        return says("I do it myself.")
+
+    assert here.run("go", "--yes", play=main).out == "I do it myself.\n"
+    assert last_user(here.asked()[-1])[0].startswith("error: ")
+    assert not sub_agents(here)
+
+
+@pytest.mark.requirement("W-16")
 def test_a_sub_agent_that_goes_on_and_on_is_ended_by_steps_and_by_tokens(here: World) -> None:
     def endless(asked: Asked) -> Turn:
         return calls(("glob", {"pattern": f"*{step(asked)}"}), text="Still looking.")

@@ -143,6 +143,15 @@ def test_other_agents_find_and_open_what_was_said_to_clews_own_over_mcp(here: Wo
 
 
 @pytest.mark.requirement("W-08")
+def test_a_search_can_be_kept_to_one_session(here: World) -> None:
+    for answer in (ANSWER, "The relay of the crane has no fuse."):
+        here.run("look at it", play=[says(answer)])
+    for path in here.sessions():
+        hits = found(here.inside("session", "search", "relay fuse", "--session", path.stem, "--json"))
+        assert {hit["reference"].partition("#")[0] for hit in hits} == {f"clew://session/{path.stem}"}
+
+
+@pytest.mark.requirement("W-08")
 def test_what_a_fork_shares_with_its_origin_is_found_once(here: World) -> None:
     here.run("why does the pump stall?", play=[says(ANSWER)])
     here.run("go on", "--continue", "--fork", play=[says("The keel is red.")])
@@ -165,6 +174,10 @@ def test_sessions_of_another_workspace_are_found_with_all_alone(here: World, tmp
     assert not found(here.inside("session", "search", "relay fuse", "--json"))
     hits = found(here.inside("session", "search", "relay fuse", "--all", "--json"))
     ref = hits[0]["reference"]
+    id_ = ref.removeprefix("clew://session/").partition("#")[0]
+    named = ("session", "search", "relay fuse", "--session", id_[:-1], "--json")
+    assert "another workspace" in here.inside(*named).err
+    assert found(here.inside(*named, "--all"))[0]["reference"] == ref
     here.run("look", play=[calls(("memory_open", {"ref": ref})), says("ok")])
     assert "another workspace" in last_user(here.asked()[-1])[0]
     assert ANSWER in here.inside("open", ref).out
