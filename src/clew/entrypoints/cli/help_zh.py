@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import click
 
+from clew.entrypoints.cli.acp_zh import ACP_HELP
 from clew.entrypoints.cli.handoff_zh import HANDOFF_HELP
 from clew.entrypoints.cli.mcp_zh import MCP_HELP
 from clew.entrypoints.cli.notes_zh import NOTES_HELP
@@ -26,6 +27,7 @@ EXTRAS = (
 )  # fmt: skip
 """What click, or a help text of ours, puts behind the words of an option."""
 HELP: dict[str, str] = {
+    **ACP_HELP,
     **HANDOFF_HELP,
     **MCP_HELP,
     **NOTES_HELP,

@@ -42,6 +42,7 @@ COMMANDS = {
     "eval": ("clew.entrypoints.cli.eval", "eval_", "Measure on labelled files."),
     "audit": ("clew.entrypoints.cli.audit", "audit", "Show what memory did and did not do, and why."),
     "mcp": ("clew.entrypoints.cli.mcp", "mcp", "Serve memory to agents over MCP."),
+    "acp": ("clew.entrypoints.cli.acp", "acp", "Put the agent into an editor over ACP."),
     "purge": ("clew.entrypoints.cli.purge", "purge", "Remove a secret, or what came from one source."),
     "sync": ("clew.entrypoints.cli.sync", "sync", "Exchange memory with its remote."),
     "prefix": ("clew.entrypoints.cli.run", "prefix", "Tell how much of each dumped request was sent before."),

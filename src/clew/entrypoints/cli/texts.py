@@ -188,6 +188,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "eval.removed": ("removed", "已隐去"),
     # -- mcp
     "mcp.serving": ("{} · token in {}", "{} · 令牌在 {}"),
+    "acp.waiting": (
+        "waiting for an editor on stdin (Ctrl-C ends this)",
+        "正在 stdin 上等待编辑器（Ctrl-C 结束）",
+    ),
     "mcp.waiting": (
         "waiting for a client on stdin; agents start this command themselves",
         "正在 stdin 上等待客户端；此命令由智能体自行启动",

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
+from clew.entrypoints.cli.acp_zh import ACP
 from clew.entrypoints.cli.facts_zh import FACTS
 from clew.entrypoints.cli.handoff_zh import HANDOFF
 from clew.entrypoints.cli.mcp_zh import MCP
@@ -22,7 +23,8 @@ from clew.entrypoints.cli.sync_zh import SYNC
 from clew.entrypoints.cli.terminal_zh import TERMINAL_ERRORS
 
 CHINESE: dict[str, str] = (
-    FACTS
+    ACP
+    | FACTS
     | HANDOFF
     | MCP
     | MEMORY

@@ -1,0 +1,1 @@
+"""Clew's agent for editors, over the Agent Client Protocol."""
