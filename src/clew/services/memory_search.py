@@ -205,8 +205,8 @@ def over_index(path: Path, answer: Callable[[MemoryIndex], Found]) -> tuple[Foun
 
 
 def joined(one: Found, other: Found) -> Found:
-    """Both answers as one, best first: the scores of all indexes come from the same weights."""
-    hits = sorted((*one.hits, *other.hits), key=lambda hit: -hit.score)
+    """Both answers as one, best first: the scores of all indexes come from the same weights. Stale hits come last."""
+    hits = sorted((*one.hits, *other.hits), key=lambda hit: (bool(hit.stale), -hit.score))
     searched = Searched(
         one.searched.scope,
         one.searched.documents + other.searched.documents,
@@ -257,6 +257,8 @@ class MemorySearch:
     ) -> Found:
         """The passages that answer `text`, under `budget` bytes. What was deleted is not looked at unless asked for.
 
+        Whatever does not hold any more comes after all that holds and answers.
+
         `scope` is one of SCOPES and narrows `chosen`. `today` lets "last week" mean days and tells what has expired.
         `keeps` is asked, best first, whether a passage with a reference of its own is shown.
         """
@@ -270,6 +272,8 @@ class MemorySearch:
         ranked, documents = self.ranked(question, chosen, today=today)
         least = self.weights["least"]
         good = [one for one in ranked if self._is_evidence(one, least)]
+        # However well it fits: what holds says what is so, and a reader may stop at the first hit.
+        good.sort(key=lambda one: one.signal("stale"))
         shown = [one for one in self._spread(good, documents) if keeps(one.passage.reference)][:most]
         packed = self._packed(shown, documents, budget, today)
         counts = self.index.counts(chosen)
