@@ -219,6 +219,21 @@ def test_what_grows_over_many_shares_is_found_in_each_and_only_its_end_is_read_a
 
 
 @pytest.mark.requirement("W-08")
+def test_a_hit_far_into_a_run_has_the_time_at_which_the_run_began(here: World) -> None:
+    big = " ".join(f"w{at}" for at in range(40_000))
+    here.run("go on", play=[calls(("glob", {"pattern": "*.md"}), text=big), says("The dinghy is of oak.")])
+    path = here.sessions()[-1]
+    written = here.lines()[1]["at"]
+    content = path.read_bytes().replace(
+        f'"run":1,"at":"{written}"'.encode(), b'"run":1,"at":"2024-05-06T07:08:09+00:00"'
+    )
+    assert content.index(b"The dinghy") > 128 << 10
+    path.write_bytes(content)
+    hit = found(here.inside("session", "search", "dinghy of oak", "--json"))[0]
+    assert (hit["reference"][-4:], hit["at"]) == ("#1.2", "2024-05-06T07:08")
+
+
+@pytest.mark.requirement("W-08")
 def test_an_index_that_is_damaged_or_gone_is_made_anew(here: World, home: Path) -> None:
     here.run("one", play=[says(ANSWER)])
     assert found(here.inside("session", "search", "relay fuse", "--json"))
@@ -239,6 +254,17 @@ def test_a_secret_that_an_older_clew_kept_reaches_neither_index_nor_hit(here: Wo
     assert secret not in done.out
     assert secret.encode() not in next(home.rglob("sessions.db")).read_bytes()
     assert secret not in here.inside("open", found(done)[0]["reference"]).out
+
+
+@pytest.mark.requirement("W-09")
+def test_what_is_purged_is_neither_found_nor_in_the_index(here: World, home: Path) -> None:
+    word = "Bartholomew-4711"
+    here.run("one", play=[says(f"The watchman is {word} of the pier.")])
+    assert word in found(here.inside("session", "search", "who is the watchman", "--json"))[0]["snippet"]
+    assert here.inside("purge", "--secret", "--yes", stdin=word + "\n").status == 0
+    hits = found(here.inside("session", "search", "who is the watchman", "--json"))
+    assert word not in json.dumps(hits)
+    assert not [path for path in home.rglob("*") if path.is_file() and word.encode() in path.read_bytes()]
 
 
 def test_a_reference_to_nothing_says_what_there_is(here: World) -> None:
