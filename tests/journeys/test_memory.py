@@ -96,7 +96,7 @@ def test_what_was_said_already_is_not_written_twice_and_a_correction_supersedes(
 @pytest.mark.parametrize("end", ["status=superseded", "status=deprecated", "expires=2026-01-31"])
 def test_what_does_not_hold_is_found_last_also_where_the_question_is_in_its_very_words(harbour: Path, end: str) -> None:
     old = said(clew("note", "Releases need two reviews.", "--name", "Reviews", cwd=harbour))
-    new = said(clew("note", "Releases go out on Tuesdays.", "--name", "Tuesdays", cwd=harbour))
+    new = said(clew("note", "Releases need one review and green tests.", "--name", "Green", cwd=harbour))
     clew("memory", "set", old, end, cwd=harbour)
     hits = clew("memory", "search", "Releases need two reviews.", "--json", cwd=harbour).json["hits"]
     assert [one["reference"].partition("#")[0] for one in hits] == [new, old] and hits[1]["stale"]
