@@ -98,8 +98,10 @@ def test_what_does_not_hold_is_found_last_also_where_the_question_is_in_its_very
     old = said(clew("note", "Releases need two reviews.", "--name", "Reviews", cwd=harbour))
     new = said(clew("note", "Releases need one review and green tests.", "--name", "Green", cwd=harbour))
     clew("memory", "set", old, end, cwd=harbour)
-    hits = clew("memory", "search", "Releases need two reviews.", "--json", cwd=harbour).json["hits"]
-    assert [one["reference"].partition("#")[0] for one in hits] == [new, old] and hits[1]["stale"]
+    for scope in ("all", "notes"):
+        found = clew("memory", "search", "Releases need two reviews.", "--scope", scope, "--json", cwd=harbour)
+        hits = found.json["hits"]
+        assert [one["reference"].partition("#")[0] for one in hits] == [new, old] and hits[1]["stale"]
 
 
 @pytest.mark.requirement("W-01", "W-14")
