@@ -422,6 +422,25 @@ def test_secrets_reach_neither_the_model_nor_the_transcript(here: World) -> None
     assert secret not in here.sessions()[-1].read_text(encoding="utf-8")
 
 
+@pytest.mark.requirement("W-09")
+def test_a_purge_reaches_transcripts_and_what_tools_kept_and_the_session_goes_on(here: World) -> None:
+    """Said in words that no rule knows; found out only afterwards."""
+    word = "the-blue-heron-sleeps"
+    write(here.repository, {"long.txt": f"{word}\n" * 6_000})
+    play = [calls(("shell", {"command": "cat long.txt"})), says(f"It says {word}.")]
+    here.run(f"what is {word}?", "--yes", play=play)
+    assert word in here.sessions()[-1].read_text(encoding="utf-8")
+    done = here.inside("purge", "--secret", "--yes", stdin=f"{word}\n")
+    assert done.status == 0, done.err
+    assert "session" in done.out + done.err
+    for path in (here.home / "clew").rglob("*"):
+        assert not path.is_file() or word.encode() not in path.read_bytes(), path
+    here.run("and now?", "--continue", play=[says("Nothing.")])
+    text = told(here.asked()[-1])
+    assert word not in text
+    assert "[run 1; finished; 1 tool call]" in text
+
+
 def test_the_model_decides_by_what_it_reads(here: World) -> None:
     here.inside(*RETRY_NOTE)
 
