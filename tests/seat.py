@@ -110,7 +110,7 @@ class Seat:
     def breath(self) -> Seat:
         """The moment that a person needs between a paste and a key."""
         began = time.monotonic()
-        self.until(lambda: time.monotonic() - began > 0.2, "a moment")
+        self.until(lambda: time.monotonic() - began > 0.4, "a moment")
         return self
 
     def say(self, text: str) -> Seat:

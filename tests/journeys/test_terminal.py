@@ -377,3 +377,25 @@ def test_sessions_are_listed_shown_exported_and_opened_by_reference(here: World)
     assert "Two." in opened.out and "Three." not in opened.out
     assert here.command("open", f"clew://session/{id_}#7").status == 2
     assert here.command("open", f"clew://session/{id_}#x").status == 2
+
+
+@pytest.mark.requirement("R-16")
+def test_a_session_in_use_elsewhere_is_told_and_the_terminal_given_back(here: World) -> None:
+    with here.talk() as talk:
+        talk.run("which berths?", says("Three."))
+        with seated(here, "resume") as seat:
+            seat.sees("is in use by another process", "clew resume --fork")
+            assert seat.status() == 75
+            assert seat.modes() == (True, True)
+
+
+def test_a_long_diff_is_folded_and_shown_whole_on_demand(here: World) -> None:
+    content = "".join(f"berth {number}\n" for number in range(100))
+    turn = calls(("write_file", {"path": "berths.txt", "content": content}), text="I write.")
+    with seated(here, play=[turn, says("Done.")]) as seat:
+        seat.sees("ctrl-d").say("/yes on").sees("not asked for").say("write them").sees(
+            "+berth 1", "more lines: ctrl-o"
+        )
+        seat.idle()
+        assert "berth 99" not in seat.text()
+        seat.type("ctrl-o").sees("+berth 99")

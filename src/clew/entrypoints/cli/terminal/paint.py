@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, Literal
 
 from rich.console import Console, ConsoleOptions, RenderResult
-from rich.markdown import Heading, Markdown, Paragraph
+from rich.markdown import Heading, Markdown, MarkdownIt, Paragraph  # pyright: ignore[reportPrivateImportUsage]
 from rich.text import Text
 from rich.theme import Theme
 
@@ -71,6 +71,11 @@ class _Heading(Heading):
 class _Markdown(Markdown):
     elements: ClassVar = {**Markdown.elements, "paragraph_open": _Paragraph, "heading_open": _Heading}
 
+    def __init__(self, markup: str, theme: str) -> None:
+        super().__init__(markup, code_theme=theme, hyperlinks=False)
+        # `Vec<T>` is text: what looks like HTML would be left out.
+        self.parsed = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"]).parse(markup)
+
 
 Shade = Literal["", "dark", "light"]
 
@@ -87,7 +92,7 @@ class Paint:
     def markdown(self, text: str) -> str:
         """A finished piece of Markdown, ending with a line break."""
         theme = "ansi_light" if self.shade == "light" else "ansi_dark"
-        rows = self._rendered(_Markdown(visible(text), code_theme=theme, hyperlinks=False)).split("\n")
+        rows = self._rendered(_Markdown(visible(text), theme)).split("\n")
         filled = [at for at, row in enumerate(rows) if CODES.sub("", row).strip()]
         return "".join(f"{row}\n" for row in rows[filled[0] : filled[-1] + 1]) if filled else ""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -19,8 +20,10 @@ _CHUNK: Final = 1_000
 """About the bytes that one read gives at most: so many at once are no typing."""
 _BURST: Final = 32
 """Characters of a burst: nobody types so many while we are busy with something else."""
-_APART: Final = 0.05
-"""Seconds between two reads of one paste."""
+_APART: Final = 0.15
+"""Seconds between two reads of one paste, at most; nobody looks at a paste and presses enter as fast."""
+_ONE: Final = 1.0
+"""Seconds within which pastes that stand side by side are shown as one."""
 _TYPED: Final = {Keys.ControlM: "\n", Keys.ControlJ: "\n", Keys.ControlI: "\t"}
 
 
@@ -30,6 +33,8 @@ class QuickInput(Vt100Input):
     def __init__(self, stdin: TextIO) -> None:
         super().__init__(stdin)
         self._last = 0.0
+        self._more = False
+        """The rest of a paste waits to be read."""
         self._first = True
         self._brackets = False
         """This terminal has said where a paste begins and ends: then everything else is typed."""
@@ -45,10 +50,12 @@ class QuickInput(Vt100Input):
         self._brackets = self._brackets or any(one.key == Keys.BracketedPaste for one in keys)
         text = None if self._brackets else _typed(keys)
         if text is None:
+            self._more = False
             return keys
         breaks = text.rstrip("\n")
         burst = len(text) >= _CHUNK or (len(text) >= _BURST and "\n" in breaks)
-        goes_on = now - self._last < _APART
+        goes_on = self._more or now - self._last < _APART
+        self._more = bool((burst or goes_on) and select.select([self.fileno()], [], [], 0)[0])
         if not (burst or goes_on):
             return keys
         self._last = now
@@ -83,7 +90,7 @@ class Pastes:
         mark, when = self._last
         now = time.monotonic()
         before = buffer.document.text_before_cursor
-        if mark and now - when < 4 * _APART and before.endswith(mark) and mark in self.texts:
+        if mark and now - when < _ONE and before.endswith(mark) and mark in self.texts:
             whole = self.texts.pop(mark) + text
             buffer.delete_before_cursor(len(mark))
         else:
@@ -97,7 +104,7 @@ class Pastes:
             number += 1
         self.texts[mark] = whole
         buffer.insert_text(mark)
-        self._last = (mark, now)
+        self._last = (mark, time.monotonic())
 
     def behind(self, buffer: Any) -> str:
         """The mark that the cursor stands behind; empty where there is none."""

@@ -1,0 +1,104 @@
+"""Parts of the terminal that are easier to corner alone: blocks of Markdown, how they are laid out, the history."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clew.entrypoints.cli.prose import width
+from clew.entrypoints.cli.terminal.blocks import Blocks
+from clew.entrypoints.cli.terminal.paint import CODES, Paint
+from clew.stores.typed import MOST, Typed
+
+LINE = st.sampled_from(
+    [
+        "",
+        "words here",
+        "- item",
+        "  more of it",
+        "1. first",
+        "```python",
+        "```",
+        "~~~",
+        "x = 1",
+        "# head",
+        "| a | b |",
+        "中文",
+    ]
+)
+MARKDOWN = st.lists(LINE, max_size=30).map("\n".join)
+
+
+def blocks(text: str, *cuts: int) -> list[str]:
+    """The blocks of a text that comes in pieces."""
+    ends = sorted({0, len(text), *(cut % (len(text) + 1) for cut in cuts)})
+    made = Blocks()
+    found = [one for start, end in itertools.pairwise(ends) for one in made.feed(text[start:end])]
+    return [one for one in (*found, made.end()) if one]
+
+
+@given(MARKDOWN)
+def test_blocks_lose_no_line(text: str) -> None:
+    kept = [line for block in blocks(text) for line in block.split("\n") if line.strip()]
+    assert kept == [line for line in text.split("\n") if line.strip()]
+
+
+@given(MARKDOWN, st.lists(st.integers(0, 500), max_size=8))
+def test_it_does_not_matter_where_the_pieces_are_cut(text: str, cuts: list[int]) -> None:
+    assert blocks(text, *cuts) == blocks(text)
+
+
+def test_a_list_and_fenced_code_stay_whole_whatever_blank_lines_they_have() -> None:
+    text = "before\n\n- one\n\n  more\n\n- two\n\nafter\n\n```\na\n\nb\n```\nend\n"
+    assert blocks(text) == ["before", "- one\n\n  more\n\n- two", "after", "```\na\n\nb\n```", "end"]
+
+
+@given(st.text(st.sampled_from("ab 港口泊位，。（）*`_[]#-"), min_size=1, max_size=400), st.sampled_from([40, 80, 120]))
+def test_no_row_is_wider_than_the_terminal_and_no_character_is_lost(text: str, columns: int) -> None:
+    shown = Paint(columns, colored=True).markdown("x " + text)
+    rows = [CODES.sub("", row) for row in shown.split("\n")]
+    assert max(width(row) for row in rows) <= columns
+    assert sum(row.count("港") for row in rows) == text.count("港")
+
+
+def test_what_looks_like_html_is_text() -> None:
+    shown = CODES.sub("", Paint(80).markdown("A Vec<T> and <b>bold</b>.\n\n<div>\nin a block\n</div>\n"))
+    assert "Vec<T> and <b>bold</b>" in shown and "<div>" in shown and "in a block" in shown
+
+
+def test_a_row_has_no_blanks_at_its_end_that_a_narrower_terminal_would_break() -> None:
+    shown = Paint(80, colored=True).markdown("```python\nx = 1\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n")
+    assert not any(re.search(r" $", CODES.sub("", row)) for row in shown.split("\n"))
+
+
+def test_what_was_typed_is_kept_privately_without_secrets_and_newest_first(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "typed.jsonl"
+    typed = Typed(path, lambda text: text.replace("hunter2", "[REDACTED]"))
+    assert typed.lines() == []
+    for text in ("one", "two\nlines", "password hunter2", "one", "", "x" * 30_000):
+        typed.add(text)
+    assert typed.lines() == ["one", "password [REDACTED]", "two\nlines"]
+    assert path.stat().st_mode & 0o777 == 0o600
+    with path.open("ab") as file:
+        file.write(b'{"torn\n\xff\n')
+    assert typed.lines()[0] == "one"
+
+
+def test_the_history_is_shortened_to_the_newest(tmp_path: Path) -> None:
+    path = tmp_path / "typed.jsonl"
+    path.write_text("".join(f'"line {number}"\n' for number in range(2 * MOST + 10)))
+    typed = Typed(path, str)
+    assert typed.lines()[0] == f"line {2 * MOST + 9}"
+    assert len(path.read_text().splitlines()) == MOST
+    assert Typed(path, str).lines()[-1] == f"line {MOST + 10}"
+
+
+@pytest.mark.parametrize("shade", ["", "light"])
+def test_without_colour_nothing_but_text_is_written(shade: str) -> None:
+    paint = Paint(80, colored=False, shade=shade)  # type: ignore[arg-type]
+    assert "\x1b" not in paint.markdown("# a\n\n**b** `c`\n\n```python\nx = 1\n```\n") + paint.diff("+a\n-b\n")[0]
