@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from tests.agents import World, calls, last_user, of_sub_agent, says, told, world
 from tests.scripted_server import Asked, Turn
 
-from clew.core.agent.events import Called, Delegated, RunEnded, RunStarted
+from clew.core.agent.events import Called, Delegated, Event, RunEnded, RunStarted, Text
 from clew.core.agent.permissions import Permit
 
 TASK = {"task": "Which berths are free?", "context": "Look into src/berths.py."}
@@ -115,6 +116,8 @@ def test_a_sub_agent_gets_the_plan_and_notes_of_the_workspace_and_nothing_of_the
             ("memory_recall", {"query": "berths painted teal", "scope": "sessions"}),
         )  # fmt: skip
 
+    here.run("I want my berths painted teal", play=[says("Noted.")])
+    before = len(here.asked())
     here.run(question, "--yes", play=split(main, sub))
     asked = [one for one in here.asked() if of_sub_agent(one)]
     begun = told(asked[0])
@@ -124,7 +127,7 @@ def test_a_sub_agent_gets_the_plan_and_notes_of_the_workspace_and_nothing_of_the
     recalled, opened, sessions = last_user(asked[1])[:3]
     assert "painted teal" not in recalled + opened + sessions
     assert "belongs to the user" in opened
-    assert "· teal berths ·" in told(here.asked()[0])
+    assert "· teal berths ·" in told(here.asked()[before])
 
 
 @pytest.mark.requirement("W-16", "R-17")
@@ -240,6 +243,27 @@ def test_an_interruption_ends_the_sub_agent_as_well(here: World) -> None:
     assert here.server.gone.wait(10)
     (lines,) = sub_agents(here)
     assert lines[-1]["outcome"] == "aborted"
+
+
+@pytest.mark.requirement("W-16", "R-16")
+def test_stopping_a_run_stops_its_sub_agent_while_the_session_stays_open(here: World) -> None:
+    ended = threading.Event()
+    with here.talk() as talk:
+
+        def tell(event: Event) -> None:
+            match event:
+                case Delegated(event=Text()):
+                    talk.session.stop()
+                case Delegated(event=RunEnded(outcome="aborted")):
+                    ended.set()
+                case _:
+                    pass
+
+        talk.tell = tell  # type: ignore[method-assign]
+        record = talk.run("go", decide=split(delegates(TASK), lambda asked: Turn(("half an",), fault="hang-in")))
+        assert record.outcome == "aborted"
+        assert ended.wait(20)
+        assert talk.run("go on", says("Here I am.")).final == "Here I am."
 
 
 @pytest.mark.requirement("W-16")
