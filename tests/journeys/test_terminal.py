@@ -294,6 +294,8 @@ def test_resume_shows_the_last_runs_and_goes_on(here: World) -> None:
     assert len(here.sessions()) == 1
     with seated(here, "resume", "--fork", play=[says("Yes.")]) as seat:
         seat.sees("› and the others?").say("sure?").idle()
+        seat.say("/resume").sees("/resume N").say("/resume 1")
+        seat.sees(f"session {here.sessions()[0].stem} goes on: 2 runs")
     assert len(here.sessions()) == 2
 
 

@@ -36,6 +36,8 @@ KEPT: Final = 1_000
 """Rows that can be shown again when the terminal changes its size."""
 _BEGIN, _END = "\x1b[?2026h", "\x1b[?2026l"
 """Around what a terminal should show at once; one that does not know this ignores it."""
+_REDRAWN: Final = 0.03
+"""Seconds between two drawings of the live part, at least."""
 _MOST_INPUT: Final = 10
 """Rows of the input line."""
 Mode = Literal["line", "question", "why"]
@@ -107,7 +109,7 @@ class Screen:
             layout=Layout(self._laid_out(), focused_element=self._input),
             key_bindings=wiring.bindings, style=_STYLE, input=keys, output=self.output, full_screen=False,
             color_depth=None if wiring.colored else ColorDepth.DEPTH_1_BIT, mouse_support=False,
-            erase_when_done=True,
+            erase_when_done=True, min_redraw_interval=_REDRAWN,
         )  # fmt: skip
         self.app.ttimeoutlen = 0.08
         self.app.timeoutlen = 0.15
