@@ -27,7 +27,7 @@ from clew.entrypoints.acp.stdio import serve
 
 pytestmark = pytest.mark.requirement("R-17")
 
-SECONDS = 60
+SECONDS = 180
 EDIT = ("edit_file", {"path": "src/retry.py", "edits": [{"old": "attempts=5", "new": "attempts=9", "all": False}]})
 READ = ("read", {"path": "src/retry.py"})
 
@@ -44,6 +44,8 @@ class Editor:
     waiting: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when a question is open, where nobody answers."""
     silent: bool = False
+    late: asyncio.Event = field(default_factory=asyncio.Event)
+    """Lets the user of a silent editor answer after all."""
 
     async def session_update(self, session_id: str, update: Any, **more: Any) -> None:
         """Kept."""
@@ -57,7 +59,7 @@ class Editor:
         self.options.append(options)
         if self.silent:
             self.waiting.set()
-            await asyncio.Event().wait()
+            await self.late.wait()
         if not self.answer:
             return RequestPermissionResponse(outcome=DeniedOutcome(outcome="cancelled"))
         return RequestPermissionResponse(outcome=AllowedOutcome(outcome="selected", option_id=self.answer))
@@ -218,7 +220,7 @@ def test_a_yes_for_good_is_not_asked_for_again_in_the_session(harbour: Path, hom
 
 def test_cancelling_ends_the_turn_while_a_question_is_open_and_the_session_goes_on(harbour: Path, home: Path) -> None:
     async def scene(there: World) -> None:
-        async with working(there, editor=Editor(silent=True)) as room:
+        async with working(there, editor=Editor("once", silent=True)) as room:
             session = await room.begin()
             there._play([calls(READ), calls(EDIT), says("Never said.")])
             turn = asyncio.ensure_future(room.prompt(session, "Try nine times."))
@@ -226,7 +228,9 @@ def test_cancelling_ends_the_turn_while_a_question_is_open_and_the_session_goes_
             await room.agent.cancel(session_id=session)
             assert (await turn).stop_reason == "cancelled"
             assert "Never said" not in room.editor.said
-            answer = await room.prompt(session, "And now?", play=[says("Here I am.")])
+            # A yes that comes too late allows nothing.
+            room.editor.late.set()
+            answer = await room.prompt(session, "And now?", play=[calls(READ), says("Here I am.")])
             assert answer.stop_reason == "end_turn" and room.editor.said.endswith("Here I am.")
         assert "attempts=5" in (harbour / "src" / "retry.py").read_text(encoding="utf-8")
 

@@ -108,6 +108,8 @@ class Conversation:
                 self.ended = event
             case Calling(id=id_):
                 self._call.id = self._id(id_)
+            case Called():
+                self._call.id = ""
             case _:
                 pass
         update = update_of(event, self._id, self.root, self.words)
@@ -118,6 +120,10 @@ class Conversation:
 
     def permit(self, effect: Effect) -> Permit:
         """Ask the editor, and wait."""
+        # Of this run: it may have ended, and another begun, when the answer comes.
+        interrupt = self.interrupt
+        if interrupt is None:
+            return _INTERRUPTED
         self._asked += 1
         rule = rule_for(effect)
         options = [PermissionOption(option_id="once", name=self.words("Allow"), kind="allow_once")]
@@ -129,15 +135,15 @@ class Conversation:
         if not preview and effect.preview:
             preview = [acp.tool_content(acp.text_block(effect.preview))]
         call = ToolCallUpdate(
-            tool_call_id=getattr(self._call, "id", f"{self._run}:asked{self._asked}"),
+            tool_call_id=getattr(self._call, "id", "") or f"{self._run}:asked{self._asked}",
             title=printable(effect.title, 200), kind=_EFFECTS.get(effect.kind, "other"),  # type: ignore[arg-type]
             status="pending", content=preview or None,
         )  # fmt: skip
         try:
-            answer = self._wait(self.client.request_permission(self.session.id, call, options))
+            answer = self._wait(self.client.request_permission(self.session.id, call, options), interrupt)
         except acp.RequestError as error:
             return Permit(False, f"the editor could not ask: {error}")
-        if answer is None:
+        if answer is None or interrupt.event.is_set():
             return _INTERRUPTED
         match answer.outcome:
             case AllowedOutcome(option_id="once"):
@@ -177,11 +183,11 @@ class Conversation:
 
     def _send(self, sending: Coroutine[Any, Any, None]) -> None:
         try:
-            self._wait(sending, interrupted=False)
+            self._wait(sending)
         except (ConnectionError, acp.RequestError):
             self.leave()
 
-    def _wait(self, sending: Coroutine[Any, Any, Result], *, interrupted: bool = True) -> Result | None:
+    def _wait(self, sending: Coroutine[Any, Any, Result], interrupt: Interrupt | None = None) -> Result | None:
         """What the editor answers; None where it has gone, or the run was interrupted meanwhile."""
         if self.gone.is_set():
             sending.close()
@@ -191,8 +197,7 @@ class Conversation:
             try:
                 return future.result(_LOOK)
             except TimeoutError:
-                stopped = interrupted and self.interrupt is not None and self.interrupt.event.is_set()
-                if stopped or self.gone.is_set():
+                if (interrupt is not None and interrupt.event.is_set()) or self.gone.is_set():
                     future.cancel()
                     return None
             except (ConnectionError, asyncio.CancelledError):
