@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import shlex
 import shutil
 from pathlib import Path
 
 import pytest
 from tests.command import clew, commit, write
 
+from clew.entrypoints.cli.recall_zh import RECALL_TEXTS
+from clew.services.recall import SIGNS, SILENCES
+
 MESSAGE = "may we lift in this wind?"
+SECRET = "ghp_" + "a1B2c3D4e5" * 3 + "F6g7H8"
 
 
 @pytest.fixture
@@ -37,7 +42,7 @@ def test_a_hint_says_what_it_is_why_it_came_and_how_to_be_rid_of_it(yard: Path) 
     assert found.status == 0
     first, second = found.out.splitlines()
     assert first == "Crane in the wind — The crane stops at wind force 7."
-    assert "clew://memory/mem_" in second and "situation" in second
+    assert "clew://memory/mem_" in second and "says its phrase" in second
     assert "clew recall --reject mem_" in found.err
 
 
@@ -68,6 +73,42 @@ def test_a_rejected_hint_stays_away_from_that_message_until_it_is_accepted_again
     assert [entry["refs"] for entry in json.loads(told.out)] == [[hint["ref"]]]
     assert clew("recall", "--accept", hint["ref"], MESSAGE, cwd=yard).status == 0
     assert names(yard, MESSAGE) == ["Crane in the wind"]
+
+
+@pytest.mark.requirement("W-15", "R-10")
+@pytest.mark.parametrize("message", [MESSAGE, "may we lift, in 'this' wind?", "-- may we lift in this wind?"])
+def test_the_command_that_rejects_a_hint_can_be_pasted_and_the_silence_says_who_was_rejected(
+    yard: Path, message: str
+) -> None:
+    for name in ("Moorings", "Tariffs", "Crew", "Fuel", "Ropes", "Pilots", "Lights"):
+        clew("note", f"{name} are written up every month.", "--name", name, cwd=yard)
+    told = clew("recall", "--", message, cwd=yard)
+    program, *words = shlex.split(told.err.removeprefix("not helpful? "))
+    assert program == "clew" and words[-1] == message
+    assert clew(*words, cwd=yard).status == 0
+    silent = clew("recall", "-v", "--", message, cwd=yard)
+    assert (silent.status, silent.out) == (0, "")
+    assert f"no hint: {words[2]} was rejected for a message like this; `clew recall --accept {words[2]}`" in silent.err
+    (row,) = (line for line in silent.err.splitlines() if "Crane in the wind" in line)
+    assert row.endswith("  rejected"), "also below eight others"
+    assert clew("recall", "--accept", words[2], cwd=yard).status == 0
+    assert clew("recall", "--", message, cwd=yard).out == told.out
+
+
+@pytest.mark.requirement("W-15", "W-09")
+@pytest.mark.parametrize("message", ["may we lift\nin this wind?", f"may we lift in this wind? {SECRET}"])
+def test_a_message_that_cannot_be_pasted_or_holds_a_secret_is_rejected_through_a_pipe(yard: Path, message: str) -> None:
+    told = clew("recall", message, cwd=yard)
+    assert told.err.startswith("not helpful? clew recall --reject mem_") and " - with the message on" in told.err
+    assert SECRET not in told.err
+    assert clew("recall", "--reject", told.err.split()[5], "-", cwd=yard, stdin=message).status == 0
+    assert "was rejected for a message like this" in clew("recall", message, cwd=yard).err
+
+
+@pytest.mark.requirement("R-10")
+def test_every_sign_and_every_silence_has_its_words_in_both_languages() -> None:
+    for key in (*(f"recall.sign.{sign}" for sign in SIGNS), *(f"recall.{silence}" for silence in SILENCES)):
+        assert all(RECALL_TEXTS[key]), key
 
 
 @pytest.mark.requirement("R-10")
@@ -136,7 +177,7 @@ def test_each_hint_and_each_silence_stands_in_the_audit_with_its_reason(yard: Pa
     names(yard, "what is the capital of France?")
     entries = json.loads(clew("audit", "--json", "--limit", "2", cwd=yard).out)
     assert [entry["kind"] for entry in entries] == ["miss", "hint"]
-    assert entries[0]["reason"] == "no hint for the user: below" and "situation" in entries[1]["reason"]
+    assert entries[0]["reason"] == "no hint for the user: below" and entries[1]["reason"] == "phrase"
 
 
 def test_bad_wishes_are_refused_with_what_to_do(yard: Path) -> None:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from clew.services.recall_shelf import Engine
 
 CONSIDERED: Final = 20
-"""Notes that a report names with their scores."""
+"""Notes that a report names with their scores, besides rejected ones, which it always names."""
 SURE: Final = 2.0
 """How far above the threshold a note at least lies of which the message says a `when` phrase word for word."""
 _LIKE: Final = 0.3
@@ -61,11 +61,18 @@ _SIGNS: Final = {
     "scope": ("named", "other_named", "personal_both", "personal_note", "personal_project"),
     "shape": ("assistant", "words", "bare", "question", "minimal", "lean", "minimal_project", "minimal_lead"),
 }
+SIGNS: Final = (*(group for group in _SIGNS if group != "shape"), "phrase", "rejected")
+"""All that `Considered.why` may name."""
+SILENCES: Final = (
+    "empty", "nothing", "below", "rejected", "suppressed", "late", "unrecorded", "withheld",
+)  # fmt: skip
+"""All that `Recalled.silence` may be, besides ""."""
 
 
 @dataclass(frozen=True, slots=True)
 class Considered:
-    """A note that was weighed: its chance of being worth a mention, the engine that judged it, the strongest signs."""
+    """A note that was weighed: its chance of being worth a mention, the engine that judged it, the strongest signs
+    (`why`, some of SIGNS)."""
 
     id: str
     name: str
@@ -78,15 +85,17 @@ class Considered:
 class Recalled:
     """What recall says to a message.
 
-    `silence` is "" where there are hints, else why there are none: "empty" message, "nothing" on the shelf, "below" the
-    threshold, "suppressed" since shown lately, "late" after the deadline, "unrecorded" where the record of hints cannot
-    be used.
+    `silence` is "" where there are hints, else why there are none, one of SILENCES: "empty" message, "nothing" on the
+    shelf, "below" the threshold, "rejected" for a message like it, "suppressed" since shown lately, "late" after the
+    deadline, "unrecorded" where the record of hints cannot be used, "withheld" where what came to mind does not hold.
     """
 
     hints: tuple[Hint, ...]
     considered: tuple[Considered, ...]
     silence: str
     engine: str
+    rejected: tuple[str, ...] = ()
+    """Ids of notes that only a rejection keeps below the threshold, best first."""
 
 
 @cache
@@ -136,10 +145,11 @@ class Recaller:
         of `time.monotonic`, nothing is said and nothing recorded.
         """
         text = text[:_LONGEST_MESSAGE]
-        ranked, considered, engine = self._rank(text, role, workspace, today) if text.strip() else ((), (), "")
+        nobody = ((), (), "", ())
+        ranked, considered, engine, fell = self._rank(text, role, workspace, today) if text.strip() else nobody
         choice = choose(ranked, limit=min(limit, MOST_HINTS)) if text.strip() else Choice((), "empty")
         ids = choice.ids
-        silence = choice.silence
+        silence = "rejected" if choice.silence == "below" and fell else choice.silence
         if ids and until is not None and monotonic() > until:
             ids, silence = (), "late"
         if ids and session and self.seen is not None:
@@ -149,7 +159,7 @@ class Recaller:
             except StoreError:
                 ids, silence = (), "unrecorded"
         told = tuple(self._hint(id_) for id_ in ids)
-        return Recalled(told, considered, silence, engine)
+        return Recalled(told, considered, silence, engine, fell)
 
     def reject(self, ref: str, text: str) -> None:
         """The hint was not wanted for this message: it never comes for it again, and falls for like messages, the more
@@ -199,14 +209,14 @@ class Recaller:
 
     def _rank(
         self, text: str, role: str, workspace: str | None, today: str
-    ) -> tuple[tuple[Scored, ...], tuple[Considered, ...], str]:
+    ) -> tuple[tuple[Scored, ...], tuple[Considered, ...], str, tuple[str, ...]]:
         shelf = self.shelf
         live = shelf.expires >= days(today)
         if workspace is not None:
             here = np.array([not name or name == workspace for name in shelf.workspaces], np.bool_)
             live = live & (shelf.user | here[shelf.places])
         if not live.any():
-            return (), (), ""
+            return (), (), "", ()
         model = load_mode_model()
         scores = decide(text, Evidence(), model).scores if model else {Mode.MINIMAL: 0.0, Mode.LEAN: 0.0}
         message = Message(text, role, scores[Mode.MINIMAL], scores[Mode.LEAN])
@@ -233,7 +243,7 @@ class Recaller:
             seen.append((name, vector, numbers))
             left &= ~ready
         if not seen:
-            return (), (), ""
+            return (), (), "", ()
 
         def judge(at: int) -> Linear:
             return self.weights.models[f"{seen[judged[at]][0]}.{'when' if shelf.has_when[at] else 'plain'}"]
@@ -244,7 +254,9 @@ class Recaller:
         order = np.lexsort((np.arange(len(shelf)), -best))
         order = order[best[order] > -np.inf][: 10 * CONSIDERED]
         vectors = {name: vector for name, vector, _ in seen}
+        before = best
         best = self._without_rejected(text, best, lambda at: judge(at).first, order, vectors)
+        fell: list[int] = [at for at in order.tolist() if best[at] < judge(at).first <= before[at]]
         order = order[np.argsort(-best[order], kind="stable")]
         ranked: list[Scored] = []
         considered: list[Considered] = []
@@ -254,10 +266,12 @@ class Recaller:
             one, logit = judge(at), float(best[at])
             sure = at in spoken and logit >= one.first
             ranked.append(Scored(shelf.ids[at], logit, logit - one.first, one.within, one.later, sure))
-            if len(considered) < CONSIDERED:
-                why = "rejected" if logit == -np.inf else "phrase" if sure else _signs(numbers[at], one.weights)
+            rejected = at in fell or logit == -np.inf
+            if len(considered) < CONSIDERED or rejected:
+                why = "rejected" if rejected else "phrase" if sure else _signs(numbers[at], one.weights)
                 considered.append(Considered(shelf.ids[at], shelf.names[at], round(probability(logit), 4), name, why))
-        return tuple(ranked), tuple(considered), "+".join(name for name, _, _ in seen)
+        told = tuple(shelf.ids[at] for at in fell)
+        return tuple(ranked), tuple(considered), "+".join(name for name, _, _ in seen), told
 
     def _without_rejected(
         self,

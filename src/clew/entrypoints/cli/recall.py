@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 from typing import TYPE_CHECKING
 
 import click
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from clew.services.hinting import Hinted, Hinter
 
 _SHOWN = 8
-"""Notes that -v lists."""
+"""Notes that -v lists, besides rejected ones."""
 
 
 @click.command(
@@ -74,7 +75,8 @@ def recall(
     if rejected:
         rejected = _meant(app, rejected)
         hinter.reject(rejected, text)
-        _told(as_json, {"rejected": rejected}, say("recall.rejected", app.language, printable(rejected)))
+        name = printable(rejected)
+        _told(as_json, {"rejected": rejected}, say("recall.rejected-now", app.language, name, name))
         return
     # With a deadline somebody else reads along, and nobody looks.
     with contextlib.nullcontext() if deadline else reading(app.language) as hinter.progress:
@@ -85,7 +87,7 @@ def recall(
         click.echo(json_line(_row(found)))
         _tell(app, found)
     else:
-        _show(app, found, verbose)
+        _show(app, found, verbose, "" if message is None or message == "-" else text)
 
 
 def _meant(app: App, ref: str) -> str:
@@ -107,7 +109,8 @@ def _told(as_json: bool, row: dict[str, object], text: str) -> None:
         aside(text)
 
 
-def _show(app: App, found: Hinted, verbose: bool) -> None:
+def _show(app: App, found: Hinted, verbose: bool, message: str) -> None:
+    """`message` is what was given as an argument; empty where it came from standard input."""
     recalled, language = found.recalled, app.language
     reasons = {one.id: one for one in recalled.considered}
     for one in recalled.hints:
@@ -115,13 +118,17 @@ def _show(app: App, found: Hinted, verbose: bool) -> None:
         why = _why(app, reasons[one.id].why) if one.id in reasons else ""
         line(pale(f"  {one.ref}" + (f" · {why}" if why else "")))
     if recalled.hints:
-        aside(say("recall.reject", language, recalled.hints[0].id))
+        aside(_again(app, recalled.hints[0].id, message))
+    elif recalled.silence == "rejected":
+        aside(say("recall.rejected", language, ", ".join(recalled.rejected), recalled.rejected[0]))
     else:
         aside(say(f"recall.{recalled.silence or 'below'}", language))
     if verbose:
         engine = recalled.engine or "-"
         aside(say("recall.weighed", language, engine))
-        for one in recalled.considered[:_SHOWN]:
+        for place, one in enumerate(recalled.considered):
+            if place >= _SHOWN and one.why != "rejected":
+                continue
             aside(f"  {one.chance:.2f}  {one.id}  {printable(one.name, 60)}  {_why(app, one.why)}")
     for id_, why in found.withheld:
         aside(say("note", language) + say("recall.withheld-note", language, id_, why))
@@ -130,6 +137,15 @@ def _show(app: App, found: Hinted, verbose: bool) -> None:
     _tell(app, found)
     if not found.audited:
         aside(say("note", language) + say("recall.unaudited", language))
+
+
+def _again(app: App, id_: str, message: str) -> str:
+    """How to reject this hint for this very message: a command to be pasted into a shell."""
+    # What came through a pipe, would not survive a paste or should not stand on a screen goes through a pipe.
+    if not message or message != printable(message) or app.redactor(message) != message:
+        return say("recall.reject-piped", app.language, id_)
+    dashes = "-- " if message.startswith("-") else ""
+    return say("recall.reject", app.language, id_, dashes + shlex.quote(message))
 
 
 def _tell(app: App, found: Hinted) -> None:

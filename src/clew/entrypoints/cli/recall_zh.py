@@ -5,14 +5,22 @@
 from __future__ import annotations
 
 RECALL_TEXTS: dict[str, tuple[str, str]] = {
+    "recall.rejected-now": (
+        "{} will come to mind less for messages like this one; `clew recall --accept {}` takes that back",
+        "{} 今后在类似的消息中会更少被想起；用 `clew recall --accept {}` 可撤销",
+    ),
     "recall.rejected": (
-        "{} will come to mind less for messages like this one; --accept takes that back",
-        "{} 今后在类似的消息中会更少被想起；用 --accept 可撤销",
+        "no hint: {} was rejected for a message like this; `clew recall --accept {}` takes that back",
+        "没有提示：{} 曾因类似的消息被拒绝；用 `clew recall --accept {}` 可撤销",
     ),
     "recall.accepted": ("{} rejections of {} taken back", "{} 条对 {} 的拒绝已撤销"),
     "recall.reject": (
-        'not helpful? clew recall --reject {} "the message"',
-        '没有帮助？clew recall --reject {} "该消息"',
+        "not helpful? clew recall --reject {} {}",
+        "没有帮助？clew recall --reject {} {}",
+    ),
+    "recall.reject-piped": (
+        "not helpful? clew recall --reject {} - with the message on standard input",
+        "没有帮助？clew recall --reject {} - 并把该消息交给标准输入",
     ),
     "recall.empty": ("no hint: the message is empty", "没有提示：消息为空"),
     "recall.nothing": ("no hint: there are no notes with a description yet", "没有提示：还没有带描述的笔记"),
@@ -33,6 +41,7 @@ RECALL_TEXTS: dict[str, tuple[str, str]] = {
     "recall.unaudited": ("the audit trail could not be written", "无法写入审计记录"),
     "rebuild.embedding": ("embedding {} of {} texts", "正在嵌入 {} / {} 段文本"),
     "rebuild.done": ("{} documents indexed, {} texts embedded", "已索引 {} 个文档，嵌入 {} 段文本"),
+    "recall.sign.rejected": ("rejected", "已被拒绝"),
     "recall.sign.phrase": ("says its phrase", "说出了它的情形短语"),
     "recall.sign.words": ("shares words", "用词相同"),
     "recall.sign.situation words": ("shares words of its situation", "与其情形用词相同"),
@@ -65,6 +74,8 @@ RECALL: dict[str, str] = {
     "update Clew, or run `clew memory rebuild` to make the index again for this version": "请更新 Clew，或运行 `clew memory rebuild` 为此版本重建索引",
     "rename it": "请重命名",
     "there is no message": "没有消息",
+    "a situation (`when`) without a word says nothing": "没有词的情形（`when`）什么也没说",
+    'say it in the words of somebody who is in it, for instance: --when "may we lift in this wind?"': '用身处其中的人会说的话来写，例如：--when "may we lift in this wind?"',
     'for instance: clew recall "the deploy hangs"': '例如：clew recall "the deploy hangs"',
     "`--reject` and `--accept` contradict each other": "`--reject` 与 `--accept` 互相矛盾",
     "memory holds no notes that could be hints": "记忆中没有可作提示的笔记",
