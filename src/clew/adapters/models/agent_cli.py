@@ -125,7 +125,10 @@ class AgentCliModel:
         self._cli = CLIS[provider]
         self._model = model
         self._environ = environ
-        self._silence = silence * (_PATIENCE_WHOLE if self._cli.whole else 1)
+        self._silence = silence
+        """Seconds without a sign of life, at the start or while the CLI tries again."""
+        self._working = silence * (_PATIENCE_WHOLE if self._cli.whole else 1)
+        """Seconds without one while it works."""
         self._program = find(provider, environ)
         if not self._program:
             raise ModelUnknown(
@@ -163,13 +166,17 @@ class AgentCliModel:
     def _answer(self, running: _Running, limit: int) -> Iterator[Chunk]:
         reading, spent, tokenizer = Reading(), 0, tokenizer_for(self.name)
         began = heard_at = time.monotonic()
+        works = looked = False
         while reading.failure is None or not reading.heard:
-            until = min(heard_at + self._silence, began + LONGEST)
+            patience = self._working if works and not reading.trouble else self._silence
+            until = min(heard_at + patience, began + LONGEST)
             try:
                 line = running.lines.get(timeout=max(min(until - time.monotonic(), _LOOK), 0))
             except queue.Empty:
                 if running.ended():
-                    break
+                    if reading.done or looked:
+                        break
+                    looked = True  # once more: its last words may be on their way
                 if time.monotonic() >= until:
                     raise self._silent(reading, time.monotonic() - heard_at) from None
                 continue
@@ -180,7 +187,7 @@ class AgentCliModel:
                 yield Chunk(text)
                 spent += tokenizer.count(text)
             if not reading.trouble:
-                heard_at = time.monotonic()
+                works, heard_at = True, time.monotonic()
             if spent > limit and not self._cli.whole:
                 raise limited(self.name, limit, empty=False)
         self._judge(running, reading, limit)
