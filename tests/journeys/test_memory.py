@@ -104,6 +104,18 @@ def test_what_does_not_hold_is_found_last_also_where_the_question_is_in_its_very
         assert [one["reference"].partition("#")[0] for one in hits] == [new, old] and hits[1]["stale"]
 
 
+@pytest.mark.requirement("R-10", "F-01")
+def test_a_phrase_that_is_too_short_for_longer_messages_is_told_where_it_is_written(harbour: Path) -> None:
+    told = clew("note", "Run make ship.", "--when", "how do I ship?", "--when", "rolling out a release", cwd=harbour)
+    assert "note: `how do I ship?` has too few words to be found within a longer message" in told.err
+    assert "rolling out" not in told.err
+    assert "Run make ship" in clew("recall", "How do I ship", cwd=harbour).out
+    again = clew("memory", "set", said(told), "when+=can I?", cwd=harbour)
+    assert "`can I?` has too few words" in again.err and "how do I ship" not in again.err
+    assert clew("memory", "set", said(told), "when+=", cwd=harbour).status == 2
+    assert "Run make ship" in clew("recall", "Can I", cwd=harbour).out
+
+
 @pytest.mark.requirement("W-01", "W-14")
 def test_a_log_grows_by_the_day_and_its_entries_open_by_their_lines(harbour: Path) -> None:
     clew("log", "moved the tests to tox", cwd=harbour)
@@ -305,6 +317,10 @@ def test_work_trees_share_notes_and_branches_keep_theirs(harbour: Path, tmp_path
     assert everywhere in clew("memory", "search", "crane", cwd=harbour).out
     assert here not in clew("memory", "search", "crane", cwd=harbour).out
     assert here in clew("memory", "search", "crane", cwd=tmp_path / "storm").out
+    (row,) = (line for line in clew("memory", "list", cwd=harbour).out.splitlines() if here[14:] in line)
+    assert "Crane (holds on the branch storm only)" in row
+    (row,) = (line for line in clew("memory", "list", cwd=tmp_path / "storm").out.splitlines() if here[14:] in line)
+    assert "Crane @storm" in row
 
 
 @pytest.mark.requirement("W-01", "W-06")
@@ -452,6 +468,7 @@ def test_what_was_written_is_committed_when_the_command_ends(harbour: Path, home
     [
         ("note",), ("note", " "), ("note", "x", "--expires", "soon"), ("note", "x", "--expires", "2001-01-01"),
         ("note", "x", "--type", "desision"), ("note", "x", "--personal", "--branch"),
+        ("note", "x", "--when", ""), ("note", "x", "--when", "is it?", "--when", " ?!"),
         ("log",), ("memory", "edit", "nothing"), ("memory", "forget", "nothing"),
         ("memory", "search", " "), ("memory", "search", "x", "--since", "soon"),
         ("memory", "set", "nothing", "type=note"), ("open", "clew://memory/"), ("open", "mem_000000000000"),

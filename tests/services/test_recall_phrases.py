@@ -76,11 +76,22 @@ def test_what_only_the_old_note_foresaw_brings_the_one_that_holds_now() -> None:
 @pytest.mark.requirement("R-10")
 def test_a_phrase_in_passing_has_to_be_long_enough_to_be_about_one_thing() -> None:
     short = replace(NEW, when=("deploy", "close the branch"))
-    assert told("deploy", (*NOTES, short)) == []
+    assert Spoken.of([short.when]).said_in("I deploy the ferry now").tolist() == []
     assert told("close the branch", (*NOTES, short)) == ["mem_second"]
     passing = "yesterday I had to close the branch of the old shop in town and then we went home for a long dinner"
     assert Spoken.of([short.when]).said_in(passing).tolist() == []
     assert Spoken.of([PHRASES]).said_in(passing + ", since " + PHRASES[0]).tolist() == [0]
+
+
+@pytest.mark.requirement("R-10")
+@pytest.mark.parametrize(
+    "phrase", ["deploy", "how do I deploy?", "can I merge?", "怎么部署？", "can I?", "行吗", "a long tale " * 20]
+)
+def test_a_phrase_that_is_the_whole_message_is_said_however_short_or_long_it_is(phrase: str) -> None:
+    store = (*NOTES, replace(NEW, when=(phrase,)))
+    assert told(phrase, store)[:1] == ["mem_second"]
+    assert told(f" {phrase.upper()}!", store)[:1] == ["mem_second"]
+    assert Spoken.of([(phrase,)]).said_in(f"what is the capital of France, and {phrase}").tolist() == []
 
 
 @pytest.mark.requirement("R-08")

@@ -25,7 +25,7 @@ from clew.core.memory.shelf import Floats, Postings, Shelf, Vectors
 from clew.core.memory.spoken import Spoken
 from clew.errors import StoreError
 
-FORMAT: Final = 3
+FORMAT: Final = 4
 """Number of both files' format; what has another one is not read."""
 SHELF: Final = "shelf"
 VECTORS: Final = "e5.vectors"

@@ -1,9 +1,10 @@
 """Phrases that a message says word for word: who wrote "when I add an index" down is answered when it is said.
 
 Likeness of meaning is judged by weights and may fall short of any threshold; the very phrase may not. A message says a
-phrase when it is the same but for case, width, punctuation and spaces, when it is the same but for function words,
-inflection and order, or when it contains the phrase and the phrase is long enough to be about one thing. Phrases are
-kept as hashes of their words, so that a message costs the same whatever the number of notes.
+phrase when it is the same but for case, width, punctuation and spaces, however short it is. Where the phrase is long
+enough to be about one thing, a message also says it that is the same but for function words, inflection and order, or
+that contains it. Phrases are kept as hashes of their words, so that a message costs the same whatever the number of
+notes.
 """
 
 from __future__ import annotations
@@ -28,16 +29,24 @@ _BREAK: Final = lazy_pattern(r"[\W_]+")
 _BASE: Final = np.uint64(0x9E3779B97F4A7C15)
 """Any odd number that spreads its bits; hashes are polynomials in it, modulo 2**64."""
 _LEAST: Final = 2.0
-"""Content words of a phrase that can be said at all: "continue" or a lone "deploy" tells nothing."""
+"""Content words of a phrase that can be said in other words or among others: "continue" or a lone "deploy" tells
+nothing there."""
 _LEAST_WITHIN: Final = 3.0
 """Content words of a phrase that counts in the midst of anything; a shorter one has to be half of what is said."""
+_MOST_SAID: Final = 4_000
+"""Words of a phrase that can be said at all: no message has more."""
 _MOST_WORDS: Final = 40
-"""Words of a phrase that are looked at; a longer one is a text, and is never said word for word."""
+"""Words of a phrase that is looked for within a message; a longer one is a text, and only counts as the whole."""
 
 
 def spoken_words(text: str) -> list[str]:
     """The words of a text without case, width and punctuation; each Han character, kana or Hangul is one."""
     return _WORD.findall(unicodedata.normalize("NFKC", text).casefold().replace("'", "").replace("\u2019", ""))
+
+
+def is_short(phrase: str) -> bool:
+    """Whether a phrase has too few content words to be found within a longer message."""
+    return _content(phrase)[0] < _LEAST
 
 
 def _content(text: str) -> tuple[float, list[str]]:
@@ -81,8 +90,9 @@ class Spoken:
         for owner, some in enumerate(phrases):
             for phrase in some:
                 words, (weight, content) = spoken_words(phrase), _content(phrase)
-                if weight >= _LEAST and len(words) <= _MOST_WORDS:
+                if 0 < len(words) <= _MOST_SAID:
                     rows[_hash(words), owner, len(words)] = weight
+                if weight >= _LEAST and len(words) <= _MOST_WORDS:
                     rows[_hash(content), owner, 0] = weight
         return cls(
             np.array([key[0] for key in rows], np.uint64),
@@ -112,10 +122,12 @@ class Spoken:
         for size in np.unique(self.sizes[self.sizes > 0]).tolist():
             if size > len(words):
                 break
+            if size > _MOST_WORDS and size != len(words):
+                continue
             rows = self.sizes == size
             there = rows & np.isin(self.hashes, _windows(numbers, size))
-            enough = (self.weights >= _LEAST_WITHIN) | (2 * self.weights >= weight) | (size == len(words))
-            said |= there & enough
+            half = (self.weights >= _LEAST) & (2 * self.weights >= weight)
+            said |= there & ((self.weights >= _LEAST_WITHIN) | half | (size == len(words)))
         return np.unique(self.owners[said])
 
 

@@ -17,7 +17,16 @@ from clew.entrypoints.cli.memory_edit import add, edit
 from clew.entrypoints.cli.memory_rebuild import rebuild
 from clew.entrypoints.cli.memory_show import show_findings, show_found, show_list, show_steps
 from clew.entrypoints.cli.progress import bar
-from clew.entrypoints.cli.remembering import complete_reference, day, json_option, memory_of, stale_words, tell_saved
+from clew.entrypoints.cli.remembering import (
+    complete_reference,
+    day,
+    json_option,
+    memory_of,
+    situations,
+    stale_words,
+    tell_saved,
+    tell_short,
+)
 from clew.entrypoints.cli.style import apply_color, aside, json_line
 from clew.entrypoints.cli.texts import say
 from clew.errors import UsageError
@@ -69,7 +78,10 @@ def list_(
     stale: bool,
     as_json: bool,
 ) -> None:
-    """List the documents of this workspace and of yours that hold, the newest first."""
+    """List the documents of this workspace and of yours that hold, the newest first.
+
+    A note of another branch is listed and says so; hints and searches leave it out here.
+    """
     app = App.here()
     apply_color(app)
     with memory_of(app) as memory:
@@ -165,6 +177,8 @@ def set_(ref: str, changes: tuple[str, ...], as_json: bool) -> None:
     with memory_of(app) as memory:
         document = memory.find(ref)
         fields, older = _fields(changes, {"tags": document.tags, "when": document.when})
+        when = fields.get("when")
+        added = [one for one in when if one not in document.when] if isinstance(when, tuple) else []
         saved = None
         if older:
             saved = memory.supersede(older, document.ref or document.path)
@@ -173,6 +187,7 @@ def set_(ref: str, changes: tuple[str, ...], as_json: bool) -> None:
             saved = replace(done, replaced=saved.replaced) if saved else done
         assert saved is not None
         tell_saved(app, memory, saved, as_json)
+        tell_short(app, added)
         if stale := memory.documents.read(document.path).stale(memory.clock().date()):
             aside(say("note", app.language) + say("memory.stale", app.language, stale_words(stale, app.language)))
 
@@ -272,6 +287,8 @@ def _fields(changes: tuple[str, ...], lists: dict[str, tuple[str, ...]]) -> tupl
             older = value
         elif key in _LISTS:
             items = tuple(one.strip() for one in value.split(",")) if key == "tags" else (value,)
+            if key == "when" and (value or adds):
+                situations(items)
             # Said twice, both count; `=` alone begins anew.
             before = fields.get(key, lists[key] if adds else ())
             joined = (*(before if isinstance(before, tuple) else ()), *filter(None, items))

@@ -63,7 +63,7 @@ def show_list(
         if everything:
             click.echo(pale(shown_workspace(workspace, called) or say("memory.yours", app.language)))
         for one in group:
-            click.echo(_line(one, columns, today, app.language, twice))
+            click.echo(_line(one, columns, today, app.language, twice, memory.branch))
 
 
 def _age(one: Document) -> tuple[str, str]:
@@ -71,10 +71,13 @@ def _age(one: Document) -> tuple[str, str]:
     return (changed.isoformat() if changed else "", one.path)
 
 
-def _line(one: Document, columns: int, today: date, language: str, twice: Collection[str]) -> str:
+def _line(one: Document, columns: int, today: date, language: str, twice: Collection[str], here: str) -> str:
+    """`here` is the branch at hand: a note of another one stays out of hints and answers, and says so."""
     changed = _age(one)[0] or "-"
     kind = one.tier if one.tier in ("log", "reflection", "handoff") else one.type
     branch = f" @{printable(one.branch)}" if one.branch else ""
+    if one.branch and here and one.branch != here:
+        branch = f" ({say('memory.other-branch', language, printable(one.branch))})"
     stale = one.stale(today)
     mark = f" ({stale_words(stale, language)})" if stale else ""
     name, told = one.hint_name, one.hint_description

@@ -9,7 +9,7 @@ import click
 
 from clew.app import App
 from clew.core.memory.document import TYPES
-from clew.entrypoints.cli.remembering import day, given_text, json_option, memory_of, tell_saved
+from clew.entrypoints.cli.remembering import day, given_text, json_option, memory_of, situations, tell_saved, tell_short
 from clew.entrypoints.cli.style import aside
 from clew.entrypoints.cli.texts import say
 from clew.errors import UsageError
@@ -83,7 +83,7 @@ def keep(app: App, memory: Memory, words: str, as_json: bool, **wished: Any) -> 
             derived=not wished["name"],
             description=wished["description"] or "",
             type=wished["type_"] or "note",
-            when=wished["when"],
+            when=situations(wished["when"]),
             tags=wished["tags"],
             personal=wished["personal"],
             mode="replace" if wished["replace"] else "append",
@@ -94,4 +94,5 @@ def keep(app: App, memory: Memory, words: str, as_json: bool, **wished: Any) -> 
     tell_saved(app, memory, saved, as_json)
     if saved.receipt.id and not memory.documents.read(saved.receipt.path).when:
         aside(say("hint", app.language) + say("note.when", app.language, saved.receipt.id))
+    tell_short(app, wished["when"])
     return saved

@@ -20,6 +20,11 @@ NOTES_TEXTS: dict[str, tuple[str, str]] = {
         'say when it should come to mind: clew memory set {} when+="…"',
         '请说明何时应想起它：clew memory set {} when+="…"',
     ),
+    "memory.other-branch": ("holds on the branch {} only", "仅在分支 {} 上有效"),
+    "note.short-when": (
+        "`{}` has too few words to be found within a longer message; where it is the whole message, it counts",
+        "`{}` 的词太少，无法在更长的消息中识别；消息正好是它时才算数",
+    ),
     "log.appended": ("saved, added to the log: {}", "已保存，追加到日志：{}"),
     "memory.collision": (
         "the id {} stands for {} on this machine, and for {} here: their notes lie together",
@@ -157,6 +162,7 @@ NOTES_HELP: dict[str, str] = {
     "List, search, edit and check what is remembered.": "列出、检索、编辑和检查记忆。",
     "Memory is Markdown that you own: what you change in an editor counts as soon as it is saved. `clew note` and `clew log` write to it, `clew open` shows a document. A document is named by its reference, id, path or name.": "记忆是你自己的 Markdown：在编辑器中改动，保存即生效。`clew note` 和 `clew log` 写入，`clew open` 显示文档。文档可用引用、id、路径或名称指明。",
     "List the documents of this workspace and of yours that hold, the newest first.": "列出此工作区以及你个人的有效文档，最新的在前。",
+    "A note of another branch is listed and says so; hints and searches leave it out here.": "其他分支的笔记也会列出并注明；在此分支上，提示和搜索不包括它们。",
     "Say what is wrong in all documents, with file, line and what to do.": "列出所有文档中的问题：文件、行号与处理办法。",
     "Open a document in your editor: VISUAL, else EDITOR.": "在编辑器中打开文档：VISUAL，否则 EDITOR。",
     "Take over a folder of Markdown as notes.": "把一个 Markdown 目录接收为笔记。",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -72,6 +72,26 @@ def given_text(text: str | None) -> str:
     if found is None:
         raise UsageError("standard input is binary", hint="memory holds text")
     return found
+
+
+def situations(phrases: Sequence[str]) -> tuple[str, ...]:
+    """The `when` phrases as they are given. Raises UsageError for one without a word: it would never be said."""
+    from clew.core.memory.spoken import spoken_words  # heavy
+
+    if not all(map(spoken_words, phrases)):
+        hint = 'say it in the words of somebody who is in it, for instance: --when "may we lift in this wind?"'
+        raise UsageError("a situation (`when`) without a word says nothing", hint=hint)
+    return tuple(phrases)
+
+
+def tell_short(app: App, phrases: Sequence[str]) -> None:
+    """Say which `when` phrases only count as a whole message."""
+    if not phrases:
+        return
+    from clew.core.memory.spoken import is_short  # heavy
+
+    for phrase in filter(is_short, dict.fromkeys(phrases)):
+        aside(say("note", app.language) + say("note.short-when", app.language, printable(phrase, 60)))
 
 
 def day(text: str | None) -> date | None:
