@@ -179,6 +179,22 @@ class _Visit(BaseHTTPRequestHandler):
         self.wfile.write(written)
 
 
+def codex_settings(url: str, model: str, more: str = "") -> str:
+    """What Codex has to be told of the model at this address; `more` goes above the tables."""
+    return f"""\
+model = "{model}"
+model_provider = "scripted"
+{more}
+[model_providers.scripted]
+name = "scripted"
+base_url = "{url}/v1"
+wire_api = "responses"
+env_key = "NO_KEY"
+request_max_retries = 1
+stream_max_retries = 1
+"""
+
+
 @contextmanager
 def playing(script: Script) -> Iterator[str]:
     """The address of the model, until the end of the block."""

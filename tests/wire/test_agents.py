@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from tests.command import ARGV
-from tests.wire.scripted_model import LAST_WORDS, Asked, Script, playing
+from tests.wire.scripted_model import LAST_WORDS, Asked, Script, codex_settings, playing
 
 from clew.entrypoints.mcp.tools import INSTRUCTIONS, TOOLS
 
@@ -103,16 +103,8 @@ def test_codex_keeps_a_note(home: Path, repo: Path, tmp_path: Path, installed: C
     played = script()
     with playing(played) as url:
         (folder / "config.toml").write_text(
-            f"""\
-model = "scripted"
-model_provider = "scripted"
-[model_providers.scripted]
-name = "scripted"
-base_url = "{url}/v1"
-wire_api = "responses"
-env_key = "NO_KEY"
-request_max_retries = 1
-stream_max_retries = 1
+            codex_settings(url, "scripted")
+            + f"""\
 [mcp_servers.clew]
 command = {json.dumps(COMMAND)}
 args = {json.dumps(ARGUMENTS)}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.command import clew
-from tests.wire.scripted_model import LAST_WORDS, Asked, Script, playing
+from tests.wire.scripted_model import LAST_WORDS, Asked, Script, codex_settings, playing
 
 pytestmark = [pytest.mark.slow, pytest.mark.requirement("P-14", "F-06")]
 
@@ -77,17 +77,8 @@ def test_codex_answers(home: Path, harbour: Path, installed: Callable[[str], Pat
     played = Script("no such tool", {})
     with playing(played) as url:
         (folder / "config.toml").write_text(
-            f"""\
-model = "other"
-model_provider = "scripted"
-notify = ["/usr/bin/touch", "{home / "started"}"]
-[model_providers.scripted]
-name = "scripted"
-base_url = "{url}/v1"
-wire_api = "responses"
-env_key = "NO_KEY"
-request_max_retries = 1
-stream_max_retries = 1
+            codex_settings(url, "other", f'notify = ["/usr/bin/touch", "{home / "started"}"]')
+            + f"""\
 [mcp_servers."own.one"]
 command = "/usr/bin/touch"
 args = ["{home / "started"}"]
