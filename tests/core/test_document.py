@@ -144,7 +144,7 @@ def test_a_folder_without_mistakes_has_no_findings() -> None:
 
 def test_each_mistake_is_found_at_its_line() -> None:
     assert kinds(note("a", *FINE)) == [("a.md", 1, "no-id")]
-    assert kinds(note("a", *FINE, "id: a b")) == [("a.md", 3, "front"), ("a.md", 3, "no-id")]
+    assert kinds(note("a", *FINE, "id: a b")) == [("a.md", 3, "no-id")]
     assert kinds(note("a", *FINE, "id: x"), note("b", "id: x", *FINE)) == [
         ("a.md", 3, "same-id"),
         ("b.md", 2, "same-id"),

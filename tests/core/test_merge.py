@@ -51,6 +51,22 @@ def test_a_log_holds_the_additions_of_both_in_order(base: str, ours: str, theirs
     assert both is not None and both.startswith(base + ours) and both.endswith(theirs.lstrip("\n"))
 
 
+def test_entries_of_one_minute_both_keep_their_heading() -> None:
+    begun = head(id="mem_b") + "# Day\n\n## 09:00\n\nboth\n"
+    both = merge(None, begun + "\n## 16:20\n\none\n", begun + "\n## 16:20\n\ntwo\n", LOG)
+    assert both == begun + "\n## 16:20\n\none\n\n## 16:20\n\ntwo\n"
+    assert merge(None, begun, begun + "\n## 16:20\n\ntwo\n", LOG) == begun + "\n## 16:20\n\ntwo\n"
+
+
+def test_a_log_that_two_began_knows_both_ids() -> None:
+    both = merge(None, head(id="mem_b") + "# Day\n\nb\n", head(id="mem_a", aliases="[mem_c]") + "# Day\n\na\n", LOG)
+    assert both is not None
+    assert parse(both).values == {"id": "mem_a", "aliases": ["mem_c", "mem_b"]}
+    again = merge(None, both, head(id="mem_d") + "# Day\n\nd\n", LOG)
+    assert again is not None
+    assert parse(again).values == {"id": "mem_a", "aliases": ["mem_c", "mem_b", "mem_d"]}
+
+
 def test_a_log_whose_past_was_edited_conflicts_and_so_does_a_note_with_additions_of_both() -> None:
     assert merge("a\nb\n", "a\nc\n", "a\nb\nd\n", LOG) is None
     assert merge("a\n", "a\nb\n", "a\nc\n", NOTE) is None

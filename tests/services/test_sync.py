@@ -82,7 +82,7 @@ def test_a_log_takes_the_additions_of_both(tmp_path: Path) -> None:
     one.sync()
     assert not two.sync().conflicts
     assert two.text(LOG) == "# Day\n\n09:00 begun\n\n11:00 on two\n\n10:00 on one\n"
-    assert two.text(other) == "---\nid: mem_a\n---\n# Next\n\n09:30 on two\n\n09:00 on one\n"
+    assert two.text(other) == "---\nid: mem_a\naliases: [mem_b]\n---\n# Next\n\n09:30 on two\n\n09:00 on one\n"
 
 
 def conflicting(tmp_path: Path) -> tuple[Machine, Machine]:
@@ -102,10 +102,39 @@ def test_a_conflict_keeps_the_local_text_and_puts_the_other_beside_it(tmp_path: 
     short = one.run("rev-parse", "HEAD")[:7]
     assert (document, copy) == (NOTE, NOTE.replace(".md", f".conflict-{short}.md"))
     assert two.text(NOTE).endswith("3.\n") and two.text(copy).endswith("2.\n")
-    # The conflict is the same everywhere, and a further sync adds nothing.
+    # The conflict is the same everywhere, with the local text in place, and further syncs add nothing.
+    for _ in range(2):
+        assert one.sync().by_hand == two.sync().pushed == 0
+        assert one.open_conflicts() == two.open_conflicts() == [(NOTE, copy)]
+        assert one.text(NOTE).endswith("2.\n") and one.text(copy).endswith("3.\n")
+        assert two.text(NOTE).endswith("3.\n") and two.text(copy).endswith("2.\n")
+
+
+@pytest.mark.parametrize("wanted", ["ours", "theirs"])
+def test_a_conflict_that_came_from_elsewhere_ends_here_as_the_user_says(tmp_path: Path, wanted: str) -> None:
+    one, two = conflicting(tmp_path)
     one.sync()
-    assert one.files() == two.files() and one.open_conflicts() == two.open_conflicts()
-    assert two.sync().pushed == 0 and len(two.open_conflicts()) == 1
+    take(one, NOTE, wanted)
+    assert one.text(NOTE).endswith("2.\n" if wanted == "ours" else "3.\n")
+    one.sync()
+    two.sync()
+    assert one.files() == two.files() and not two.open_conflicts() and one.run("status", "--short") == ""
+    assert {HEAD + f"The port is {number}.\n" for number in (1, 2, 3)} <= one.history()
+
+
+def test_a_text_that_is_changed_while_a_conflict_is_open_stays_in_place(tmp_path: Path) -> None:
+    one, two = conflicting(tmp_path)
+    one.sync()
+    ((_, copy),) = one.open_conflicts()
+    one.write(NOTE, HEAD + "The port is 22.\n")
+    one.sync()
+    two.sync()
+    assert one.text(NOTE).endswith("22.\n") and one.text(copy).endswith("3.\n")
+    assert two.text(NOTE).endswith("3.\n") and two.text(copy).endswith("22.\n")
+    take(two, NOTE, "theirs")
+    two.sync()
+    one.sync()
+    assert one.files() == two.files() == {NOTE: HEAD + "The port is 22.\n"}
 
 
 @pytest.mark.parametrize(("wanted", "text"), [("ours", "3."), ("theirs", "2."), ("mine.md", "The port is [REDACTED].")])
@@ -196,7 +225,8 @@ def test_two_that_merge_at_once_end_alike_and_keep_all(tmp_path: Path) -> None:
     two.write("user/b.md", "b\n")
     for side in (one, two, one, two):
         side.sync()
-    assert one.files() == two.files()
+    assert one.files().keys() == two.files().keys() and one.open_conflicts() == two.open_conflicts()
+    assert (one.text(NOTE), two.text(NOTE)) == ("1\n", "2\n")
     assert {"0\n", "1\n", "2\n"} <= one.history()
 
 
@@ -229,9 +259,14 @@ def test_no_version_is_ever_lost_whatever_three_machines_do(tmp_path: Path, seed
     for side in (*sides, *sides):
         written |= set(side.files().values())
         side.sync()
-    assert one.files() == two.files() == three.files()
+    # Of a document with two versions, each has its own in place.
+    assert sorted(one.files().values()) == sorted(two.files().values()) == sorted(three.files().values())
+    assert one.files().keys() == two.files().keys() == three.files().keys()
     assert written <= one.history()
-    assert all(side.run("status", "--short") == "" for side in sides)
+    in_two = {path for pair in one.open_conflicts() for path in pair}
+    for side in sides:
+        assert {line.rpartition(" ")[2] for line in side.run("status", "--short").splitlines()} <= in_two
+        assert side.sync().by_hand == 0
 
 
 def test_what_waits_for_its_commit_gets_its_own_message_before_hand_edits(tmp_path: Path) -> None:

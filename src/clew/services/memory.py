@@ -32,6 +32,7 @@ from clew.core.text.scalars import Given
 from clew.errors import ClewError, NotFound, Refused, UsageError
 from clew.services.memory_known import Behind, Known, same
 from clew.services.memory_search import BUDGET, SCOPES, VARIANT, Found, joined, rebuild, search_memory
+from clew.services.sync_conflicts import Copy, conflicts
 from clew.stores.audit import Audit
 from clew.stores.documents import Documents, Receipt
 from clew.stores.importing import Plan, Step, carry_out, import_folder
@@ -277,7 +278,8 @@ class Memory:
                 mended.append(receipt)
                 self._saved("edited", receipt, "mended " + ", ".join(changes))
         documents = list(self.documents.read_all(self.progress))
-        return check(documents, today=self._today(), indexed=self._known.ids_indexed()), tuple(mended)
+        found = check(documents, today=self._today(), indexed=self._known.ids_indexed())
+        return (*map(_undecided, conflicts(self.documents.root)), *found), tuple(mended)
 
     @property
     def _known(self) -> Known:
@@ -463,6 +465,13 @@ def _told(wish: NoteWish) -> str:
     """The description of a note that was given none: its first sentence, or more where the name says that already."""
     first = first_sentence(wish.text)
     return wish.text if same(first.rstrip(".!?。！？"), wish.name) else first
+
+
+def _undecided(conflict: Copy) -> Finding:
+    """A document with two versions, as what `check` finds."""
+    what = f"another version of it lies beside it, as `{printable(conflict.copy.rpartition('/')[2])}`"
+    hint = "`clew sync --show` shows both, `clew sync --resolve` ends it"
+    return Finding(conflict.path, 1, what, hint, "conflict")
 
 
 def _ref(receipt: Receipt) -> str:

@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from clew.core.memory.document import PREFIX, Document, bare_id, nearest
+from clew.core.memory.document import PREFIX, Document, bare_id, is_made, nearest, tier_of
 from clew.core.text.printable import printable
 from clew.errors import NotFound, StoreError, UsageError
 from clew.services.memory_search import VARIANT, refresh
@@ -29,6 +29,8 @@ _MOST_UNKNOWN: Final = 100
 """Files that are read under a lock (0.3 ms each)."""
 _LEAST_OF_ID: Final = 5
 """Characters of the beginning of an id, for `mem_` alone means nothing."""
+_OF_A_DAY: Final = frozenset({"log", "reflection"})
+"""Tiers of which two machines may each begin the document of a day."""
 _NOTHING: Final[tuple[None, tuple[int, ...]]] = (None, ())
 
 Progress = Callable[[int, int], None]
@@ -126,9 +128,18 @@ class Known:
                 raise NotFound(wrong, hint="name its path", candidates=tuple(one.path for one in found))
             if found:
                 return found[0]
+        if former := self._formerly(wanted):
+            return former
         close = nearest(wanted, tuple(filter(None, ids)))
         hint = f"did you mean {PREFIX}{close}?" if close else "`clew memory list` shows what is there"
         raise NotFound(f"memory holds no `{printable(wanted, 80)}`", hint=hint)
+
+    def _formerly(self, wanted: str) -> Document | None:
+        """The document that had an id before; only logs and reflections give theirs up. They are read one by one."""
+        if not is_made(wanted):
+            return None
+        paths = [one.path for one in self.documents.walk() if (tier_of(one.path) or ("",))[0] in _OF_A_DAY]
+        return next((one for one in self.documents.read_these(paths) if wanted in one.aliases), None)
 
     def ids_indexed(self) -> dict[str, str]:
         """By path, the ids that documents had when they were indexed last."""

@@ -22,11 +22,12 @@ from clew.adapters.memory_git import MemoryGit
 from clew.adapters.memory_remote import REMOTE, MemoryRemote, check_url
 from clew.adapters.memory_repository import PRIVATE, UNSEEN, Leaf, MemoryRepository
 from clew.adapters.memory_rewrite import demand_pushed
-from clew.core.memory.document import bare_id, document_of
+from clew.core.memory.document import bare_id
 from clew.core.memory.entering import why_left_out
 from clew.core.text.frontmatter import parse
 from clew.core.text.printable import printable
 from clew.errors import Conflict, NotFound, Refused, StoreBusy, StoreError, UsageError
+from clew.services.sync_conflicts import Copy, conflicts, exchanged, staying, without_exchanged
 from clew.services.sync_folder import change_file, holding, in_the_way, left_out, write_file
 from clew.services.sync_merge import merge_trees
 from clew.services.sync_recovery import Plan, carry_out, finish, forget, steps_of, take_back
@@ -60,21 +61,20 @@ def no_secrets(_: str) -> Mapping[str, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Copy:
-    """The other side's version of a document, beside it."""
-
-    path: str
-    """The document, below the memory root."""
-    copy: str
-    """The file with the other side's text."""
-
-
-@dataclass(frozen=True, slots=True)
 class Skipped:
     """A file that is not exchanged."""
 
     path: str
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Renamed:
+    """A document that has another file name now, as two machines had each made one of that name."""
+
+    path: str
+    """Where both lay."""
+    now: str
 
 
 @dataclass(slots=True)
@@ -91,6 +91,8 @@ class Synced:
     """Paths that are different now on this machine."""
     kept: list[str] = field(default_factory=list[str])
     """Paths that one side deleted and the other changed: they stay."""
+    renamed: list[Renamed] = field(default_factory=list[Renamed])
+    """Documents that shared their path with another one."""
     conflicts: list[Copy] = field(default_factory=list[Copy])
     """Conflicts that are open, those of earlier syncs as well."""
     skipped: list[Skipped] = field(default_factory=list[Skipped])
@@ -226,10 +228,11 @@ def _commit_all(
     finish(repository)
     head = git.settle_within(repository)
     changes = repository.changes(head, own=own) | repository.changes(head, also)
+    before = repository.tree(head) if changes else {}
+    changes = without_exchanged(changes, before)
     if not changes:
         return head, 0
     if secrets is not no_secrets:
-        before = repository.tree(head)
         for path, leaf in changes.items():
             if leaf is not None:
                 _demand_harmless(repository, path, leaf, before.get(path), secrets)
@@ -289,6 +292,7 @@ def _joined(
         done.skipped += [Skipped(path, _UNSAFE) for path in unsafe]
         done.fetched += _count(repository, ours, theirs)
         done.kept += merge.kept
+        done.renamed += [Renamed(path, now) for path, now in merge.renamed.items()]
         return made
     raise AssertionError
 
@@ -312,6 +316,7 @@ def _enter(
     absent = outside.keys() | (parted - repository.exactly_there(parted))
     wanted = {path: leaf for path, leaf in wanted.items() if leaf or path not in absent}
     known = {path: leaf for path, leaf in before.items() if path not in absent}
+    wanted, known = staying(known, after, wanted, exchanged(repository, known))
     plan.steps.extend(steps_of(wanted, known))
     clashing = {path for path in reasons if not why_left_out(path, after[path].mode, after[path].size)}
     repository.leave_out(clashing | parted)
@@ -358,19 +363,6 @@ def _count(repository: MemoryRepository, old: str, new: str) -> int:
 # ---------------------------------------------------------------------- conflicts
 
 
-def conflicts(root: Path) -> list[Copy]:
-    """The conflicts that are open: each copy with its document, by path."""
-    found: list[Copy] = []
-    for folder, folders, names in os.walk(root):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        inside = os.path.relpath(folder, root)
-        for name in sorted(names):
-            path = name if inside == "." else f"{inside}/{name}".replace(os.sep, "/")
-            if document := document_of(path):
-                found.append(Copy(document, path))
-    return found
-
-
 def texts(root: Path, copy: Copy) -> tuple[str, str]:
     """The local text of a document and that of the other side; a document that is gone is empty."""
     return _text(root / copy.path), _text(root / copy.copy)
@@ -403,7 +395,8 @@ def resolve(git: MemoryGit, ref: str, take: str, *, redact: Callable[[str], str]
             if text != ours:
                 seen = ours.encode() if (git.root / copy.path).exists() else None
                 write_file(git.root, copy.path, text.encode(), seen, lambda _: _changed_meanwhile())
-            change_file(git.root, repository, copy.copy, repository.tree(repository.head()).get(copy.copy), None)
+            was = Leaf("100644", repository.id_of(theirs.encode(), repository.head()))
+            change_file(git.root, repository, copy.copy, was, None)
         head = repository.head()
         changes = repository.changes(head, (copy.path, copy.copy))
         message = f"Resolve {printable(copy.path, 120)}: take {take if take in ('ours', 'theirs') else 'another text'}"

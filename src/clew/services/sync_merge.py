@@ -14,6 +14,7 @@ from clew.core.memory.document import document_of
 from clew.core.memory.entering import why_left_out
 from clew.core.memory.merge import merged
 from clew.errors import StoreError
+from clew.services.sync_documents import told_apart
 
 
 @dataclass(slots=True)
@@ -24,6 +25,8 @@ class Merge:
     """Path to file, None for one that goes."""
     kept: list[str] = field(default_factory=list[str])
     """Paths that one side deleted and the other changed."""
+    renamed: dict[str, str] = field(default_factory=dict[str, str])
+    """Path to the new one of a document that had to leave it to another."""
 
 
 def merge_trees(
@@ -37,8 +40,10 @@ def merge_trees(
 
     What may not come into a folder goes its way in the tree alone, and never takes the place of what may.
     """
-    found = Merge()
-    base, theirs = _no_programs(base), _no_programs(theirs)
+    before = ours
+    sides = told_apart(repository, _no_programs(base), ours, _no_programs(theirs))
+    base, ours, theirs = sides.base, sides.ours, sides.theirs
+    found = Merge(renamed=sides.renamed)
     foreign = {path for path, leaf in theirs.items() if why_left_out(path, leaf.mode, leaf.size)}
     result = dict(ours)
     copies: dict[str, Leaf] = {}
@@ -76,7 +81,7 @@ def merge_trees(
     for path, leaf in copies.items():
         if not _stands_beside(result, path, leaf):
             result[_beside(path, commit, result)] = leaf
-    found.changes = {path: result.get(path) for path in {*ours, *result} if result.get(path) != ours.get(path)}
+    found.changes = {path: result.get(path) for path in {*before, *result} if result.get(path) != before.get(path)}
     return found
 
 

@@ -12,11 +12,13 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from clew.adapters.memory_repository import MERGING, PRIVATE, Leaf, MemoryRepository
 from clew.errors import ClewError, StoreError
+from clew.services.sync_documents import free_path, id_in
 from clew.services.sync_folder import change_file, holding, in_the_way, take_run_right, write_file
 from clew.services.sync_merge import both, copy_name
 
@@ -145,7 +147,10 @@ def _bring_together(repository: MemoryRepository, plan: Plan, step: Step, now: b
     if merged is not None:
         write_file(root, path, repository.read(merged), now, lambda _: in_the_way(path))
         return
-    copy = copy_name(path, plan.new, lambda name: os.path.lexists(root / name))
+    ids = id_in(now), id_in(content)
+    # Of two documents that happen to have one name, neither is a version of the other.
+    name = free_path if all(ids) and ids[0] != ids[1] else partial(copy_name, commit=plan.new)
+    copy = name(path, is_taken=lambda name: os.path.lexists(root / name))
     write_file(root, copy, content, None, lambda _: in_the_way(copy))
 
 

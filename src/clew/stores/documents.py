@@ -33,7 +33,7 @@ from clew.core.memory.document import (
 from clew.core.memory.document import unreadable as unreadable_document
 from clew.core.memory.edit import MOST_APPENDED, Draft, appended, draft_text, log_entry, log_text, slug, superseding
 from clew.core.text.frontmatter import edit
-from clew.core.text.printable import printable
+from clew.core.text.printable import printable, storable
 from clew.core.text.scalars import Given
 from clew.errors import ClewError, Conflict, NotFound, OverBudget, Refused
 from clew.stores.clean_reading import PLAIN as _PLAIN
@@ -210,7 +210,7 @@ class Documents:
         path = f"{folder_of('log', workspace)}/{at:%Y-%m-%d}.md"
         with self._locked(path):
             if not os.path.lexists(self._real(path)):
-                head = log_text(self.new_id(), workspace, at.date())
+                head = log_text(workspace, at.date())
                 with contextlib.suppress(FileExistsError):
                     receipt = self._put(path, head + entry, seen=None, given=head + log_entry(text, at, heading))
                     return replace(receipt, line=_lines(head) + 2)
@@ -371,7 +371,7 @@ class Documents:
         return without_secrets(path, self._text(path, content), self.redact)
 
     def _clean(self, text: str) -> str:
-        clean = self.redact(text.encode("utf-8", "replace").decode("utf-8"))
+        clean = self.redact(storable(text))
         _demand(len(clean), MOST_CHARACTERS, "a document", "split it into several")
         return clean
 
@@ -414,7 +414,7 @@ class Documents:
                 if expect or tries >= _TRIES:
                     raise
                 continue
-            redacted = receipt.redacted or bool(added and added != given)
+            redacted = receipt.redacted or bool(added and added != storable(given))
             return replace(receipt, line=_lines(current) + 1 if added else 1, redacted=redacted)
         raise AssertionError
 
@@ -439,7 +439,7 @@ class Documents:
 
         content = text.encode("utf-8")
         put(real, content, mode=mode, seen=seen, changed=changed, shown=shown)
-        return replace(_receipt(path, content, self.redact), redacted=text != given)
+        return replace(_receipt(path, content, self.redact), redacted=text != storable(given))
 
 
 def _tell(progress: Callable[[int, int], None] | None, done: int, total: int) -> None:

@@ -22,7 +22,7 @@ class Finding:
     hint: str
     kind: str
     """Stable: unreadable, front, no-id, same-id, new-id, dangling, one-sided, cycle, expired, no-description, key,
-    long, place."""
+    long, place, conflict (two versions after a sync; only the files beside the documents tell)."""
     mends: bool = False
     """Whether `mends` has a change for it."""
 

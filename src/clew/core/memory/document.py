@@ -19,9 +19,10 @@ TIERS: Final = {"notes": "note", "logs": "log", "reflections": "reflection", "ha
 """Folder of a workspace -> tier. The folder `user` at the top is the tier `user`."""
 KEYS: Final = (
     "id", "name", "description", "type", "scope", "branch", "status", "tags", "when", "created", "updated",
-    "supersedes", "superseded_by", "expires", "source", "source_digest", "imported",
+    "supersedes", "superseded_by", "expires", "aliases", "source", "source_digest", "imported",
 )  # fmt: skip
-"""Keys that mean something. The last three say where an imported document came from."""
+"""Keys that mean something. `aliases` are ids that it had before two documents of one day became it; the last three say
+where an imported document came from."""
 HANDOFF_KEYS: Final = ("workspace", "trigger", "session", "window", "thread", "written")
 """Keys that mean something in a ledger as well."""
 MOST_NAME: Final = 80
@@ -69,6 +70,8 @@ class Document:
     superseded_by: str = ""
     expires: date | None = None
     """The last day on which it holds."""
+    aliases: tuple[str, ...] = ()
+    """Ids that it had before; they open it as well."""
     source: str = ""
     """The file that it was imported from."""
     source_digest: str = ""
@@ -134,6 +137,11 @@ def bare_id(ref: str) -> str:
     return ref.strip().partition("#")[0].removeprefix(PREFIX)
 
 
+def id_of_day(tier: str, workspace: str, day: date) -> str:
+    """The id of a log or the like, of which a workspace has one a day: the same on every machine."""
+    return f"mem_{digest_of(f'{tier}/{workspace}/{day.isoformat()}')[:12]}"
+
+
 def is_made(id_: str) -> bool:
     """Whether an id is one that Clew makes."""
     return bool(re.fullmatch(r"mem_[0-9a-f]{12}", id_))
@@ -166,6 +174,7 @@ def read_document(path: str, text: str) -> Document:
         supersedes=reading.several("supersedes"),
         superseded_by=", ".join(reading.several("superseded_by")),
         expires=reading.day("expires"),
+        aliases=reading.several("aliases"),
         source=reading.text("source"),
         source_digest=reading.text("source_digest"),
         imported=reading.text("imported"),

@@ -16,6 +16,7 @@ from clew.core.memory.document import (
     clean_line,
     clean_tag,
     digest_of,
+    id_of_day,
     read_document,
 )
 from clew.core.text.frontmatter import edit, parse, written
@@ -69,8 +70,9 @@ def draft_text(draft: Draft, *, id: str, tier: str, today: date) -> str:
     return f"{written(values)}\n{body}\n" if body else written(values)
 
 
-def log_text(id: str, workspace: str, day: date) -> str:
+def log_text(workspace: str, day: date) -> str:
     """The head of a new daily log."""
+    id = id_of_day("log", workspace, day)
     values: dict[str, Given] = {"id": id, "name": f"Log of {day.isoformat()}", "type": "note", "scope": "project"}
     return f"{written(values | {'created': day})}\n# {day.isoformat()} · {clean_line(workspace, MOST_NAME)}\n"
 

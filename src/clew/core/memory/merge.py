@@ -20,7 +20,8 @@ LineMerge = Callable[[str, str, str], str | None]
 """Merge base, ours and theirs by lines; None where both changed the same ones."""
 
 _LATER: Final = frozenset({"updated", "expires"})
-_LISTS: Final = frozenset({"tags", "when"})
+_LISTS: Final = frozenset({"tags", "when", "aliases"})
+_ENTRY: Final = re.compile(r"^## ", re.MULTILINE)
 _ADDED_TO: Final = re.compile(r"workspaces/[^/]+/(?:logs|reflections)/")
 
 
@@ -33,6 +34,8 @@ def merged(path: str, base: str | None, ours: str, theirs: str, merge_lines: Lin
     head = _merged_front(path, base, ours, theirs)
     if head is None:
         return None
+    if base is None and _ADDED_TO.match(path):
+        head = _with_former_ids(head, ours, theirs)
     old, mine, other = parse(base or "").body, parse(ours).body, parse(theirs).body
     body = _merged_body(path, None if base is None else old, mine, other, merge_lines)
     return None if body is None else _with_body(head, body)
@@ -44,12 +47,32 @@ def _merged_body(path: str, base: str | None, ours: str, theirs: str, merge_line
     if ours == base:
         return theirs
     if _ADDED_TO.match(path):
-        shared = _shared_lines(ours, theirs) if base is None else base
+        shared = _shared_entries(ours, theirs) if base is None else base
         if shared.endswith("\n") or not shared:
             additions = theirs[len(shared) :] if ours.startswith(shared) and theirs.startswith(shared) else None
             if additions is not None:
                 return _ended(ours) + additions.lstrip("\n") if additions else ours
     return None if base is None else merge_lines(base, ours, theirs)
+
+
+def _with_former_ids(head: str, ours: str, theirs: str) -> str:
+    """The text with the id that it has not any more among its aliases, so that references to it go on."""
+    ids = [id_ for text in (ours, theirs) if isinstance(id_ := parse(text).values.get("id"), str)]
+    kept = parse(head).values
+    former = [*_texts(kept.get("aliases")), *sorted(id_ for id_ in ids if id_ != kept.get("id"))]
+    try:
+        return edit(head, {"aliases": tuple(dict.fromkeys(former))}) if former else head
+    except UsageError:
+        return head
+
+
+def _shared_entries(ours: str, theirs: str) -> str:
+    """What both begin with, without an entry that goes on in another way on either side: each needs its heading."""
+    shared = _shared_lines(ours, theirs)
+    if all(re.match(r"\s*(?:#|$)", text[len(shared) :]) for text in (ours, theirs)):
+        return shared
+    headings = list(_ENTRY.finditer(shared))
+    return shared[: headings[-1].start()] if headings else shared
 
 
 def _shared_lines(ours: str, theirs: str) -> str:

@@ -20,18 +20,56 @@ STEERS = (
 """Characters of a regular expression's class: controls but tab and the ends of lines, which could move a cursor, set a
 title or write to the clipboard; marks of direction and foreign ends of lines, which let text look like another one;
 tags, which a person does not see and a model reads; halves of pairs, which no encoding can send."""
-_STEERING = re.compile(f"[{STEERS}]|\r(?!\n)")
+MARKS = "\u180e\u200b-\u200d\u2060-\u2064\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0100-\U000e01ef"
+"""As `STEERS`, characters without a width of their own: each is needed in some place (`is_needed`), and elsewhere parts
+words that look like one, or holds what a person does not see."""
+_STEERING = re.compile(f"[{STEERS}{MARKS}]|\r(?!\n)")
 _MARK = "\ufffd"
+_LONE = re.compile("[\ud800-\udfff]")
+_JOINING = re.compile("[\u0600-\u085f\u0870-\u0dff\u1000-\u109f\u1780-\u18af\u1a20-\u1c4f\ufb50-\ufdff\ufe70-\ufefc]")
+"""Letters and signs of scripts that join them: Arabic and its kin, those of India and of the lands around it."""
+_UNPARTED = re.compile("[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u1950-\u19df]")
+"""Letters of scripts that set no blank between words."""
+_PICTURE = re.compile("[\u00a9\u00ae\u203c-\u3299\U0001f000-\U0001faff]")
+_IDEOGRAPH = re.compile("[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 
 
 def visible(text: str) -> str:
     """`text` as people and models may get it: each character that steers or hides is one U+FFFD, all else is kept."""
-    return text if text.isascii() and text.isprintable() else _STEERING.sub(_MARK, text)
+    return text if text.isascii() and text.isprintable() else _STEERING.sub(_shown, text)
 
 
 def steering(text: str) -> int:
     """How many characters of `text` are not shown as they are."""
-    return 0 if text.isascii() and text.isprintable() else len(_STEERING.findall(text))
+    if text.isascii() and text.isprintable():
+        return 0
+    return sum(not is_needed(text, found.start()) for found in _STEERING.finditer(text))
+
+
+def is_needed(text: str, at: int) -> bool:
+    """Whether a character of `MARKS` is one that its neighbours need: a joiner, or none, behind a letter of a script
+    that joins letters; a joiner between pictures; a place to break a line in a script without blanks; a variant of the
+    character before it; the mark of byte order at the beginning."""
+    char, before, after = text[at], text[at - 1 : at], text[at + 1 : at + 2]
+    if char in "\u200c\u200d":
+        pictures = char == "\u200d" and (_PICTURE.match(before) or before == "\ufe0f") and _PICTURE.match(after)
+        return bool(pictures or _JOINING.match(before))
+    if char == "\u200b":
+        return bool(_UNPARTED.match(before) and _UNPARTED.match(after))
+    if "\ufe00" <= char <= "\ufe0f":
+        return bool(before) and not before.isspace() and unicodedata.category(before) not in ("Mn", *_HIDDEN)
+    if "\U000e0100" <= char <= "\U000e01ef":
+        return bool(_IDEOGRAPH.match(before))
+    return char == "\ufeff" and at == 0
+
+
+def _shown(found: re.Match[str]) -> str:
+    return found[0] if is_needed(found.string, found.start()) else _MARK
+
+
+def storable(text: str) -> str:
+    """`text` as a file can hold it: each half of a surrogate pair, which no encoding knows, is one U+FFFD."""
+    return text if text.isascii() else _LONE.sub(_MARK, text)
 
 
 def printable(text: str, limit: int = 0) -> str:

@@ -118,6 +118,8 @@ def _tell(done: Synced, language: str) -> None:
         aside(f"  … {len(done.changed) - _MOST_PATHS}")
     for path in done.kept:
         aside(say("note", language) + say("sync.kept", language, printable(path)))
+    for one in done.renamed[:_MOST_PATHS]:
+        aside(say("note", language) + say("sync.renamed", language, printable(one.path), printable(one.now)))
     for one in done.skipped[:_MOST_PATHS]:
         reason = translated(one.reason, language)
         aside(say("note", language) + say("sync.skipped", language, printable(one.path, 120), reason))

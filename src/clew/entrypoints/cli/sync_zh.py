@@ -128,6 +128,10 @@ SYNC_TEXTS: dict[str, tuple[str, str]] = {
         "deleted on one side and changed on the other, so it stays: {}",
         "一侧删除、另一侧修改，因此保留：{}",
     ),
+    "sync.renamed": (
+        "two documents lay at {}; both are kept, one of them as {}",
+        "有两个文档同在 {}；两者都保留，其中一个改为 {}",
+    ),
     "sync.skipped": ("left out: {} ({})", "未同步：{}（{}）"),
     "sync.conflicts": (
         "documents with two versions: {}; the local text stays in place:",
