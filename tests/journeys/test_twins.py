@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
-from tests.command import ARGV, clew, environ, git
+from tests.command import ARGV, clew, environ, git, write
 
 from clew.adapters.home import Home
 from clew.adapters.workspace import add_alias
@@ -141,3 +143,35 @@ def test_the_alias_file_of_a_person_is_kept_as_it_is_or_gets_a_line(
         file.write_text(before)
     assert add_alias(home, "a", "b-1") is (after is not None)
     assert (file.read_text() if file.exists() else None) == (after or before)
+
+
+def test_a_folder_that_was_renamed_says_where_its_notes_lie(home: Path, tmp_path: Path) -> None:
+    plain = tmp_path / "plain"
+    write(plain, {"loads.txt": "4 t\n"})
+    assert clew("note", "The crane stops at wind force 7.", "--name", "Wind", cwd=plain).status == 0
+    (before,) = (home / "clew" / "memory" / "workspaces").iterdir()
+    moved = plain.rename(tmp_path / "plain2")
+    listed = clew("memory", "list", cwd=moved)
+    assert "Wind" not in listed.out and before.name in listed.err and "[alias]" in listed.err
+    # The line that is named brings them back, and then nothing is said any more.
+    (line,) = re.findall(r'write (".+" = "\S+") below', listed.err)
+    (home / "clew" / "workspaces.toml").write_text(f"[alias]\n{line}\n")
+    listed = clew("memory", "list", cwd=moved)
+    assert "Wind" in listed.out and before.name not in listed.err
+
+
+def test_a_new_folder_is_not_taken_for_one_that_is_gone(home: Path, tmp_path: Path) -> None:
+    plain = tmp_path / "plain"
+    write(plain, {"loads.txt": "4 t\n"})
+    assert clew("note", "The crane stops at wind force 7.", "--name", "Wind", cwd=plain).status == 0
+    (before,) = (home / "clew" / "memory" / "workspaces").iterdir()
+    moved = plain.rename(tmp_path / "plain2")
+    # As where the number of a deleted folder was given to a new one: nothing in it is as old.
+    later = time.time() + 60
+    os.utime(moved / "loads.txt", (later, later))
+    listed = clew("memory", "list", cwd=moved)
+    assert before.name not in listed.err
+    # A copy is another folder as well: the first one is still there.
+    moved.rename(plain)
+    shutil.copytree(plain, tmp_path / "copy")
+    assert before.name not in clew("memory", "list", cwd=tmp_path / "copy").err

@@ -8,9 +8,11 @@ import json
 import os
 import re
 import tempfile
+import time
 import tomllib
 import unicodedata
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, cast
 from urllib.parse import unquote, urlsplit
@@ -99,6 +101,8 @@ def resolve(cwd: Path, home: Home, git: Git | NoRepository) -> Workspace:
     taken = known.keys.get(ident)
     collision = Collision(taken, key) if taken and taken != key and not alias else None
     former = before if before != ident else None
+    if before is None and origin == "path" and not alias:
+        former = _moved_from(known, root)
     twin, twin_id = (parted.twin, made) if parted.twin and not alias else ("", "")
     name = _name(origin, key, root, git)
     return Workspace(
@@ -115,11 +119,16 @@ def remember(workspace: Workspace, home: Home, *, told: bool = False) -> bool:
         return False
     known = _known(home)
     root = os.path.realpath(workspace.root)
-    if known.roots.get(root) == workspace.id and known.keys.get(workspace.id) and not (told and workspace.twin):
+    place = _place(Path(root)) if workspace.origin == "path" else ""
+    as_it_was = known.roots.get(root) == workspace.id and known.places.get(root, "").startswith(place)
+    if as_it_was and known.keys.get(workspace.id) and not (told and workspace.twin):
         return True
     if known.newer:
         return False
     known.roots.pop(root, None)
+    known.places.pop(root, None)
+    if place:
+        known.places[root] = f"{place}{int(time.time())}"
     known.roots[root] = workspace.id
     known.keys.setdefault(workspace.id, workspace.key)
     known.origins.setdefault(workspace.id, workspace.origin)
@@ -258,6 +267,30 @@ def _identity(root: Path, git: Git | NoRepository) -> tuple[Origin, str]:
     return "path", os.path.realpath(root)
 
 
+def _place(root: Path) -> str:
+    """What a folder keeps when it is renamed; empty where it cannot be looked at."""
+    try:
+        status = os.stat(root)
+    except OSError:
+        return ""
+    return f"{status.st_dev}:{status.st_ino}:"
+
+
+def _moved_from(known: _Known, root: Path) -> str | None:
+    """The id of a folder that lay elsewhere when it was seen last, and that this one must be: it is gone from there.
+
+    Systems give the number of a deleted folder to a new one; in that, nothing is as old as it was seen.
+    """
+    place = _place(root)
+    for path, seen in known.places.items() if place else ():
+        if seen.startswith(place) and not os.path.lexists(path) and path in known.roots:
+            with contextlib.suppress(OSError, ValueError), os.scandir(root) as entries:
+                at = int(seen.removeprefix(place))
+                if any(entry.stat(follow_symlinks=False).st_mtime < at + 1 for entry in islice(entries, _MOST_KNOWN)):
+                    return known.roots[path]
+    return None
+
+
 def _name(origin: Origin, key: str, root: Path, git: Git | NoRepository) -> str:
     if origin == "remote":
         name = key.rsplit("/", 1)[-1]
@@ -310,6 +343,9 @@ class _Known:
     """By id: the commit after the first, of who had it first."""
     told: set[str] = field(default_factory=set[str])
     """Ids of repositories whose twin the user knows of."""
+    places: dict[str, str] = field(default_factory=dict[str, str])
+    """By folder that is known by its path alone: `DEVICE:INODE:SECOND`, by which it is known when it was renamed, and
+    when it was seen."""
     newer: bool = False
     """Written by a newer Clew: read what is understood, write nothing."""
 
@@ -323,7 +359,8 @@ def _known(home: Home) -> _Known:
         roots = {root: ident for root, ident in found["roots"].items() if ident in keys}
         seconds = {ident: str(row["second"]) for ident, row in workspaces.items() if ident in keys and "second" in row}
         told = {ident for ident, row in workspaces.items() if row.get("apart") is True}
-        return _Known(keys, origins, roots, seconds, told, newer=found["format"] > _FORMAT)
+        places = {root: str(place) for root, place in found.get("places", {}).items() if root in roots}
+        return _Known(keys, origins, roots, seconds, told, places, newer=found["format"] > _FORMAT)
     except (UsageError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         # Only a convenience: a damaged file is as good as none.
         return _Known({}, {}, {})
@@ -338,7 +375,10 @@ def _write(path: Path, known: _Known) -> bool:
             rows[ident]["second"] = second
         if ident in known.told:
             rows[ident]["apart"] = True
-    return _replace(path, json.dumps({"format": _FORMAT, "workspaces": rows, "roots": roots}, indent=1))
+    places = {root: place for root, place in known.places.items() if root in roots}
+    return _replace(
+        path, json.dumps({"format": _FORMAT, "workspaces": rows, "roots": roots, "places": places}, indent=1)
+    )
 
 
 def _replace(path: Path, text: str) -> bool:
