@@ -179,3 +179,24 @@ def test_two_imports_at_once_make_each_note_once(harbour: Path, vault: Path) -> 
     found = clew("memory", "list", "--json", cwd=harbour).json
     assert len(found) == 62 and len({row["name"] for row in found}) == 62
     assert set(actions(taken(harbour, vault)).values()) == {"same"}
+
+
+@pytest.mark.requirement("W-01")
+def test_memory_is_not_taken_over_into_itself(harbour: Path, home: Path, vault: Path) -> None:
+    for number in range(3):
+        assert clew("note", f"Crane {number} is idle.", "--name", f"Crane {number}", cwd=harbour).status == 0
+    assert clew("note", "Use ed.", "--name", "Editor", "--personal", cwd=harbour).status == 0
+    memory = home / "clew" / "memory"
+    (memory / "workspaces" / "other" / "notes").mkdir(parents=True)
+    (memory / "workspaces" / "other" / "notes" / "a.md").write_text("# A\n\nOf another workspace.\n")
+    link = vault.parent / "link"
+    link.symlink_to(memory)
+    before = looks(memory)
+    for folder in (memory, memory / "user", memory / "workspaces" / "other" / "notes", home, home / "clew", link):
+        for more in ((), ("--dry-run",), ("--personal",)):
+            done = clew("memory", "import", str(folder), *more, cwd=harbour)
+            assert done.status == 2 and "memory" in done.err and "hint" in done.err.lower(), done.out
+    assert {path: look for path, look in looks(memory).items() if path.endswith(".md")} == {
+        path: look for path, look in before.items() if path.endswith(".md")
+    }
+    assert len(notes(harbour)) == 4

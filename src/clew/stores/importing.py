@@ -114,14 +114,15 @@ def import_folder(
     progress: Callable[[int, int], None] | None = None,
 ) -> Plan:
     """The plan for a folder of Markdown. Raises NotFound where there is no such folder, Refused where it may not be
-    reached; writes nothing anywhere.
+    reached or is memory; writes nothing anywhere.
 
     `progress` is told of documents of memory that were read, then of files of the folder, and of how many there are.
     """
     place = folder_of(tier, workspace)
     source = _source(folder)
+    _demand_apart(source, Path(os.path.realpath(documents.root)))
     known = _Known.of(tuple(documents.read_all(progress)))
-    files = list(_files(source, "", os.path.realpath(documents.root), 0))
+    files = list(_files(source, "", 0))
     # What lies where it was comes first: a copy of it must not be taken for the file itself.
     steps: dict[str, Step] = {}
     files_in_turn = sorted(files, key=lambda one: f"{source.as_posix()}/{one[0]}" not in known.by_source)
@@ -197,6 +198,16 @@ def _source(folder: Path) -> Path:
     if not there:
         raise NotFound(f"there is no folder `{shown}`", hint="name a folder with Markdown files")
     return source
+
+
+def _demand_apart(source: Path, root: Path) -> None:
+    """Raise Refused where what would be taken over is memory already: each note would be there twice."""
+    if source.is_relative_to(root):
+        hint = "what lies in it is known as it is; `clew memory list --all` shows it"
+        raise Refused(f"`{printable(str(source))}` is part of the memory at `{printable(str(root))}`", hint=hint)
+    if root.is_relative_to(source):
+        hint = "name the folders beside it, one by one"
+        raise Refused(f"`{printable(str(source))}` holds the memory itself, at `{printable(str(root))}`", hint=hint)
 
 
 def _is_gone(source: str) -> bool:
@@ -278,10 +289,10 @@ def _left_out(file: str, reason: str) -> Step:
     return Step(file, "left out", reason=reason, failed=True)
 
 
-def _files(folder: Path, below: str, own: str, depth: int) -> Iterator[tuple[str, Step | None]]:
+def _files(folder: Path, below: str, depth: int) -> Iterator[tuple[str, Step | None]]:
     """(file, None) for each Markdown file, (name, why not) for what could not be followed; by folder and name.
 
-    Hidden files and folders are left out without a word, as is the memory root itself.
+    Hidden files and folders are left out without a word.
     """
     try:
         with os.scandir(folder / below) as found:
@@ -293,7 +304,7 @@ def _files(folder: Path, below: str, own: str, depth: int) -> Iterator[tuple[str
     for entry in entries:
         path = f"{below}/{entry.name}" if below else entry.name
         shown = printable(path)
-        if entry.name.startswith(".") or os.path.realpath(entry.path) == own:
+        if entry.name.startswith("."):
             continue
         markdown = entry.name.lower().endswith((".md", ".markdown"))
         if entry.is_symlink():
@@ -301,7 +312,7 @@ def _files(folder: Path, below: str, own: str, depth: int) -> Iterator[tuple[str
                 yield shown, Step(shown, "left out", reason="it is a link")
         elif entry.is_dir(follow_symlinks=False):
             if depth < _MOST_DEPTH:
-                yield from _files(folder, path, own, depth + 1)
+                yield from _files(folder, path, depth + 1)
             else:
                 yield shown, _left_out(shown, "the folder lies too deep")
         elif markdown and not entry.is_file(follow_symlinks=False):
