@@ -140,6 +140,11 @@ def test_halves_of_characters_and_odd_signs_are_kept_as_text(home: Path, repo: P
         server.send(line)
         result = server.next()["result"]
         assert result["isError"] is False, text_of(result)
+        # What was changed is said as it is, and no secret is made of it.
+        assert "Secrets" not in text_of(result) and "Halves of characters" in text_of(result)
+        assert "Halves of characters" in result["structuredContent"]["message"]
+        opened = server.call("memory_open", {"ref": result["structuredContent"]["ref"]})
+        assert "x \ufffd y" in text_of(opened)
         found = server.call("memory_recall", {"query": "x y z w"})
         assert found["isError"] is False
 

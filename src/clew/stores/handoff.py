@@ -32,7 +32,7 @@ from clew.core.handoff.ledger import (
 from clew.core.memory.document import ARCHIVE, digest_of, document_of
 from clew.core.memory.edit import appended, slug, with_body
 from clew.core.text.frontmatter import edit, parse, written
-from clew.core.text.printable import printable
+from clew.core.text.printable import printable, storable
 from clew.core.text.scalars import Given
 from clew.errors import ClewError, Conflict, NotFound, OverBudget, Refused, StoreError
 from clew.stores.documents import MOST_BYTES, Documents, Receipt, folder_of
@@ -333,7 +333,7 @@ class Handoffs:
         if append and len(text) > MOST_APPENDED:
             told = f"one append has at most {MOST_APPENDED:,} characters, this has {len(text):,}"
             raise OverBudget(told, hint="say less", limit=MOST_APPENDED)
-        clean = self.documents.redact(text.encode("utf-8", "replace").decode("utf-8"))
+        clean = self.documents.redact(storable(text))
         with self.documents.hold("handoff", self.workspace):
             for tries in count(1):
                 path = self.plan_path(branch, own=own)
@@ -345,7 +345,7 @@ class Handoffs:
                     if expect or tries >= _TRIES:
                         raise error if isinstance(error, Conflict) else _taken(path) from error
                     continue
-                return replace(kept, receipt=replace(kept.receipt, redacted=clean != text))
+                return replace(kept, receipt=replace(kept.receipt, redacted=clean != storable(text)))
         raise AssertionError
 
     def _written(self, path: str, text: str, at: datetime, branch: str, expect: str, *, append: bool) -> Kept:
@@ -414,7 +414,7 @@ class Handoffs:
         real = self._real(path)
         make_folder(real.parent)
         put(real, clean.encode("utf-8", "replace"), mode=0o600, seen=None, changed=_never, shown=printable(path))
-        return replace(_as_it_is(path, clean), written=True, redacted=clean != text)
+        return replace(_as_it_is(path, clean), written=True, redacted=clean != storable(text))
 
     def _read(self, path: str) -> str:
         """The text of a file of the folder or of its archive."""

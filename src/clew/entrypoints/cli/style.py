@@ -12,12 +12,12 @@ from typing import TextIO
 import click
 
 from clew.app import App, environment
-from clew.core.text.printable import STEERS, visible
+from clew.core.text.printable import MARKS, STEERS, is_needed, visible
 from clew.entrypoints.cli.prose import Prose, width
 
-_FOREIGN = re.compile(f"(\x1b\\[(?:[0-3]|3[0-9]|9[0-7])?m)|[{STEERS}]|\r(?!\n)")
+_FOREIGN = re.compile(f"(\x1b\\[(?:[0-3]|3[0-9]|9[0-7])?m)|[{STEERS}{MARKS}]|\r(?!\n)")
 """What steers a terminal, but for the codes of the colours that Clew gives itself."""
-_STEERS = re.compile(f"[{STEERS}]")
+_STEERS = re.compile(f"[{STEERS}{MARKS}]")
 
 
 def apply_color(app: App) -> None:
@@ -57,7 +57,13 @@ def harmless(text: str, stream: TextIO | None = None) -> str:
 
 def plain_line(text: str) -> str:
     """A line that was styled already, with nothing in it that steers but its colours."""
-    return _FOREIGN.sub(lambda found: found[1] or "\ufffd", text)
+    return _FOREIGN.sub(_seen, text)
+
+
+def _seen(found: re.Match[str]) -> str:
+    if found[1] or is_needed(found.string, found.start()):
+        return found[0]
+    return "\ufffd"
 
 
 def json_line(value: object) -> str:
@@ -66,6 +72,8 @@ def json_line(value: object) -> str:
 
 
 def _coded(found: re.Match[str]) -> str:
+    if is_needed(found.string, found.start()):
+        return found[0]
     # JSON itself lets DEL stand as it is.
     return "\\u007f" if found[0] == "\x7f" else json.dumps(found[0])[1:-1]
 

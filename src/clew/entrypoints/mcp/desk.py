@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, assert_never
 
 import msgspec
 
-from clew.core.text.printable import printable, visible
+from clew.core.text.printable import printable, storable, visible
 from clew.entrypoints.mcp.envelope import Needed
 from clew.entrypoints.mcp.places import Choice, choose
 from clew.entrypoints.mcp.session import Call, Cancelled, Reply
@@ -78,6 +78,9 @@ class MemoryDesk:
     def serve(self, name: str, arguments: Mapping[str, Any], call: Call, send: Send) -> Reply:
         """The answer of one tool. What cannot be done is said in the answer. Raises Cancelled, Needed, Gone."""
         try:
+            kept = _storable(arguments)
+            if kept != arguments:
+                return _repaired(self.serve(name, kept, call, send))
             given = _checked(name, arguments)
             choice = choose(call.session.roots(call, send), self.otherwise)
             tray = Tray(self.application(choice.folder), choice, call, send)
@@ -121,6 +124,24 @@ class MemoryDesk:
             self._timer.start()
         notices, memory.notices[:] = tuple(memory.notices), []
         return replace(reply, notices=notices)
+
+
+def _repaired(reply: Reply) -> Reply:
+    """An answer that says what was done to the arguments."""
+    told = "Halves of characters (lone surrogates) can be neither kept nor looked for; each is U+FFFD."
+    facts = dict(reply.facts)
+    if isinstance(facts.get("message"), str):
+        facts["message"] += f" {told}"
+    return replace(reply, text=f"{reply.text}\n{told}", facts=facts)
+
+
+def _storable(value: Any) -> Any:
+    """A value of JSON with texts that a file can hold."""
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, Mapping):
+        return {key: _storable(one) for key, one in value.items()}
+    return [_storable(one) for one in value] if isinstance(value, list) else value
 
 
 def refusal(error: ClewError) -> Reply:
