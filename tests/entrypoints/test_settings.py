@@ -402,9 +402,10 @@ def test_without_home_the_password_database_or_a_clear_message(monkeypatch: pyte
     for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"):
         monkeypatch.delenv(name, raising=False)
     assert find_home({}).config.is_absolute()
-    with pytest.raises(ConfigError, match="No home folder") as caught:
-        find_home({"HOME": ""})
-    assert "CLEW_HOME" in caught.value.hint
+    for wrong in ("", "relative", "~"):
+        with pytest.raises(ConfigError, match=f"HOME is `{wrong}`, which is not an absolute path") as caught:
+            find_home({"HOME": wrong})
+        assert "CLEW_HOME" in caught.value.hint
     with pytest.raises(ConfigError, match="absolute"):
         find_home({"CLEW_HOME": "relative/place"})
 

@@ -9,7 +9,10 @@ from pathlib import Path
 
 from platformdirs import PlatformDirs
 
+from clew.core.text.printable import printable
 from clew.errors import ConfigError
+
+_HINT = "set CLEW_HOME to a folder that Clew may write to"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +37,8 @@ class Home:
 def find_home(environ: Mapping[str, str]) -> Home:
     """The folders of this user. `environ` is the environment of the process, which platformdirs reads as well.
 
-    Without HOME the password database decides. Raises ConfigError when CLEW_HOME is not absolute or no home is known.
+    HOME, where it is set, is an absolute path, as CLEW_HOME is; where it is not set, the password database decides.
+    Raises ConfigError when either is anything else, or no home is known.
     """
     named = environ.get("CLEW_HOME", "")
     if named:
@@ -44,9 +48,10 @@ def find_home(environ: Mapping[str, str]) -> Home:
                 f"CLEW_HOME is `{named}`, which is not an absolute path", hint="set it to a path that begins with `/`"
             )
         return Home(home, home, home, home)
-    # An empty HOME would put the folders below the root of the file system.
-    if environ.get("HOME") == "":
-        raise _homeless()
+    # What is empty would put the folders below the root of the file system, what is relative wherever one is.
+    own = environ.get("HOME", "/")
+    if not own.startswith("/"):
+        raise ConfigError(f"HOME is `{printable(own, 200)}`, which is not an absolute path", hint=_HINT)
     places = PlatformDirs("clew", appauthor=False)
     try:
         home = Home(places.user_config_path, places.user_data_path, places.user_cache_path, places.user_state_path)
@@ -58,4 +63,4 @@ def find_home(environ: Mapping[str, str]) -> Home:
 
 
 def _homeless() -> ConfigError:
-    return ConfigError("No home folder is known for this user", hint="set CLEW_HOME to a folder that Clew may write to")
+    return ConfigError("No home folder is known for this user", hint=_HINT)

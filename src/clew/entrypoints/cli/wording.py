@@ -40,6 +40,7 @@ CHINESE: dict[str, str] = (
         "`{}` is no repository that git can read: `git status` says what is wrong": "git 无法读取 `{}`：`git status` 会说明原因",
         "No home folder is known for this user": "找不到此用户的主目录",
         "set CLEW_HOME to a folder that Clew may write to": "把 CLEW_HOME 设为 Clew 可以写入的目录",
+        "HOME is `{}`, which is not an absolute path": "HOME 为 `{}`，不是绝对路径",
         "CLEW_HOME is `{}`, which is not an absolute path": "CLEW_HOME 为 `{}`，不是绝对路径",
         "set it to a path that begins with `/`": "请设为以 `/` 开头的路径",
         "`{}` is no date": "`{}` 不是日期",
