@@ -87,6 +87,7 @@ class Screen:
         """When the line was last changed."""
         self._rows: deque[str] = deque(maxlen=KEPT)
         self._filled = False
+        self._live: tuple[int, StyleAndTextTuples] = (-1, [])
         self._out: list[str] = []
         self.output = output or Vt100_Output(sys.stdout, _size, enable_cpr=False)
         self.line = Buffer(
@@ -140,10 +141,14 @@ class Screen:
         )
 
     def _above(self) -> StyleAndTextTuples:
-        found = self.live.above(self.size.columns, self.size.rows)
-        if found and found[-1][1].endswith("\n"):
-            found = [*found[:-1], (found[-1][0], found[-1][1][:-1])]
-        return found
+        """Asked for several times in one drawing."""
+        drawing = self.app.render_counter
+        if self._live[0] != drawing:
+            found = self.live.above(self.size.columns, self.size.rows)
+            if found and found[-1][1].endswith("\n"):
+                found = [*found[:-1], (found[-1][0], found[-1][1][:-1])]
+            self._live = (drawing, found)
+        return self._live[1]
 
     def _prefix(self, number: int, wrapped: int) -> StyleAndTextTuples:
         return [("class:prompt", "› " if not (number or wrapped) else "  ")]
