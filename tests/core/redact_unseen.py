@@ -20,9 +20,9 @@ Random = random.Random
 UPPER = string.ascii_uppercase
 ALPHABETS = {
     "an": ALNUM, "ln": LOWER + DIGITS, "un": UPPER + DIGITS, "hex": HEX, "hexup": HEXUP, "url": URL, "dig": DIGITS,
-    "low": LOWER, "b64c": PLAIN64,
+    "low": LOWER, "b64c": PLAIN64, "let": string.ascii_letters,
 }  # fmt: skip
-GENERAL = re.compile(r"(an|ln|un|hexup|hex|url|dig|low|b64c)(\d+)")
+GENERAL = re.compile(r"(an|ln|un|hexup|hex|url|dig|low|let|b64c)(\d+)")
 BYTES = re.compile(r"b64-(\d+)")
 MARK = re.compile(r"<<(~?)([a-z][\w-]*)(?:!(\w+))?>>")
 
@@ -35,7 +35,17 @@ def _joined(*parts: str | Callable[[Random], str]) -> Callable[[Random], str]:
     return lambda r: "".join(part if isinstance(part, str) else part(r) for part in parts)
 
 
+ANIMALS = "walrus gopher swordfish turnip kettle badger pelican marmot thistle lobster otter parsnip".split()
+
+
+def _zoo(r: Random) -> str:
+    """`Otter44efg`: what people make of a word when letters alone are refused."""
+    return r.choice(ANIMALS).capitalize() + "".join([*r.choices(DIGITS, k=2), *r.choices(LOWER, k=3)])
+
+
 OWN: dict[str, Callable[[Random], str]] = {
+    "plain": lambda r: r.choice(ANIMALS), "twin": lambda r: "".join(r.sample(ANIMALS, 2)),
+    "camel": lambda r: "".join(word.capitalize() for word in r.sample(ANIMALS, 2)), "zoo": _zoo,
     "ln4": _of(LOWER + DIGITS, 4),
     "gmail-app": lambda r: " ".join("".join(r.choices(LOWER, k=4)) for _ in range(4)),
     "twitter-bearer": _joined("A" * 22, _of(ALNUM, 84)),
@@ -122,8 +132,14 @@ def _filled(text: str, r: Random) -> tuple[str, list[dict[str, Any]], list[str]]
 
 
 def unseen(seed: int, half: str) -> list[dict[str, Any]]:
-    """Rows as `redact_gold.gold` gives them, of one part ("first", "second", "later") of the texts."""
+    """Rows as `redact_gold.gold` gives them, of one part ("first", "second", "later", "places") of the texts."""
     r, rows = random.Random(seed), []
+    if half == "places":
+        # Values that only their place tells from words, and words that stand in the same places.
+        texts = [(*head, True) for head in redact_gold._sections("unseen_places.txt")]
+        lines = redact_gold._sections("unseen_places_harmless.txt")
+        texts += [(head[0], head[1], one, False) for head in lines for one in head[2].split("\n")]
+        return [_row(number, *text, r) for number, text in enumerate(texts, 2000)]
     if half == "later":
         texts = [(*head, True) for head in redact_gold._sections("unseen_later.txt")]
         return [_row(number, *text, r) for number, text in enumerate(texts, 1000)]

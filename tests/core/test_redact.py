@@ -361,6 +361,8 @@ def test_a_key_and_a_run_that_are_too_long_to_be_held_stay_hidden() -> None:
     "cookie: a=b;", "password|a\n", "password,a\n", "insert into t (password) values ('",
     "kind: Secret\ndata:\n  a: bb\n",
     "phrase abcd efgh ", "\x1b[0m", "A1b2C3d4E5f6G7h8I9\n", '"a" + ', "\\\n", "-u a:", "mysql -", "echo a | ", "key%3D",
+    "password: walrus, ", "{password: ab, ", "password is it to ", "pass word  ", "password from ab12c to ab12c ",
+    "--password a ", "wifi:t:a;", "net use \\\\a ",
     "recovery code\nab12\n", "Private-Lines: 9\n", "a:5432:b:c:d\n", "name: KEY\nvalue: ", "password (a) ", "<private>",
 ])  # fmt: skip
 def test_no_text_takes_long(piece: str) -> None:
@@ -378,6 +380,40 @@ def test_no_repetition_takes_long(pieces: list[str]) -> None:
     before = time.process_time()
     redact(text)
     assert time.process_time() - before < 3
+
+
+PLACES = [
+    ("DB_PASSWORD=correcthorsebattery", "DB_PASSWORD="), ("password: swordfish", "password: "),
+    ("the password is correcthorse", "the password is "), ("我的密码是 swordfish", "我的密码是 "),
+    ("API_TOKEN=kqzvbnmwrtyp", "API_TOKEN="), ("tool --token DswpBcrQbvZjpTifmr", "tool --token "),
+    ("--api-key hunter2secretXz", "--api-key "), ("passwd=\\\nFinch55nop", "passwd=\\\n"),
+    ("登录：admin/Snake78opq", "登录：admin/"), ("net use x: \\\\host\\share /user:bob Weasel34b", "/user:bob "),
+    ("| user | password |\n|---|---|\n| bob | walrus |", "| bob | "),
+    ("const password = 'kettle';", "const password = "),
+]  # fmt: skip
+
+
+@pytest.mark.requirement("W-09", "Q-05")
+@pytest.mark.parametrize(("text", "before"), PLACES)
+def test_a_word_in_the_place_of_a_secret_goes(text: str, before: str) -> None:
+    clean = redact(text).text
+    secret = re.split(r"[ '|;]", text[text.index(before) + len(before) :].lstrip("'"))[0]
+    assert secret
+    assert secret not in clean
+    assert clean.startswith(text[: text.index(before) + len(before)])
+    assert redact(clean).text == clean
+
+
+@pytest.mark.requirement("Q-05")
+@pytest.mark.parametrize("said", [
+    "the password is {}", "password: {}", "PASSWORD={}", '"password": "{}"', "--password {}", "密码是 {}",
+])  # fmt: skip
+@pytest.mark.parametrize("word", [
+    "wrong", "required", "hashed", "string", "null", "true", "<password>", "***", "${DB_PASSWORD}",
+    "your-password-here", "xxxxxx", "changeme",
+])  # fmt: skip
+def test_a_word_that_is_said_of_passwords_stays(said: str, word: str) -> None:
+    assert redact(said.format(word)).text == said.format(word)
 
 
 def test_no_placeholder_holds_eight_characters_of_a_token() -> None:
@@ -416,7 +452,7 @@ def test_other_files_are_not(path: str) -> None:
 
 
 @pytest.mark.requirement("W-09", "Q-05")
-@pytest.mark.parametrize("part", ["first", "second", "later"])
+@pytest.mark.parametrize("part", ["first", "second", "later", "places"])
 def test_nearly_all_secrets_of_forms_without_a_rule_of_their_own_are_gone(part: str) -> None:
     rows = unseen(11, part)
     left: list[str] = []

@@ -11,11 +11,11 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from clew.core.text.redact_find import Span, cleaned, spans
+from clew.core.text.redact_find import Span, cleaned, names_with_tokens, spans
 from clew.core.text.redact_paths import is_secret_path
 from clew.core.text.redact_stream import RedactStream, without_private
 
-__all__ = ["RedactStream", "Redacted", "Span", "is_secret_path", "redact", "spans"]
+__all__ = ["RedactStream", "Redacted", "Span", "is_secret_path", "names_with_tokens", "redact", "spans"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from clew.core.text.lazy import lazy_pattern
 from clew.core.text.redact_names import Cue, cue_of
+from clew.core.text.redact_plain import is_plain_value
 from clew.core.text.redact_values import Words, harmless, identifier, is_hex, long_phrase, phrase, random_like, weak
 
 Found = tuple[int, int, str]
@@ -238,6 +239,9 @@ _CELL_TEXT = {
 def _heads_only(line: str, sign: str) -> bool:
     cells = [cell.strip(" \t>*`\"'\r") for cell in line.split(sign)]
     shape = _CELL_TEXT["|" if sign == "|" else ","]
+    if sign == "|" and line.lstrip()[:1] != "|":
+        # A word before the table: `Next: | user | password |`.
+        cells[0] = cells[0].rstrip(":：")
     return len(line) < 400 and sum(map(bool, cells)) >= 2 and all(shape.fullmatch(cell) for cell in cells)
 
 
@@ -261,7 +265,7 @@ def _column(text: str, place: int, sign: str, column: int, signs: int, typed: bo
             and " " not in value
             and (weak(value, 5) if typed else random_like(value) or weak(value, 8))
             and (not identifier(value) or (typed and (any(map(str.isdigit, value)) or long_phrase(value))))
-        )
+        ) or (typed and " " not in value and is_plain_value(value, Cue.PASSWORD, "password", quoted=True))
         if good and not harmless(value) and not re.fullmatch(r"[-:]+", value):
             yield start, start + len(value), "password" if typed else "secret"
         if end >= len(text):

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from clew.core.text.lazy import lazy_pattern
 from clew.core.text.redact_names import Cue, cue_of
+from clew.core.text.redact_plain import plain, plain_chinese
 from clew.core.text.redact_prose import ABOUT_IDS, in_front, in_prose
 from clew.core.text.redact_values import (
     Words,
@@ -116,7 +117,7 @@ def _after_name(text: str, start: int, end: int) -> Iterator[Found]:
         words = _WORDS_BEFORE.search(text[max(0, start - 60) : start])
         name = "_".join([*(words[0].split() if words else []), name])
     cue = cue_of(name.rpartition(".")[2] if "." in name and cue_of(name.rpartition(".")[2]) else name)
-    if cue is None:
+    if cue is None or text.startswith(":?", end):
         return
     kind = "password" if cue is Cue.PASSWORD else "secret"
     sign = _SIGN.match(text, end)
@@ -147,8 +148,8 @@ def _after_name(text: str, start: int, end: int) -> Iterator[Found]:
             found = before.span(group)
     if found is None:
         found = in_front(text, start, cue)
-    if found is not None:
-        yield *found, _kind(name, kind)
+    for span in plain(text, start, end, cue, name) if found is None else (found,):
+        yield *span, _kind(name, kind)
 
 
 def _kind(name: str, kind: str) -> str:
@@ -386,7 +387,12 @@ _SET_AS = lazy_pattern(
 )
 
 
-_CHANGED = lazy_pattern("[」』”`\"' ]{0,3}(?:改为|改成|换成|变成|→|->)[「『“`\"' ]{0,3}(?P<v>[A-Za-z0-9][!-~]{4,200})")
+_LOGIN_OF = lazy_pattern(
+    r"\w{2}[ ]?(?:[:：]|是|为)?[ ]{0,2}[A-Za-z][\w.@-]{0,40} ?[/／] ?(?P<v>[A-Za-z0-9][!-.0-~]{4,80})(?![!-~])"
+)
+_CHANGED = lazy_pattern(
+    "[」』”`\"' ]{0,3}(?:改为|改成|换成|变成|→|->)了?[「『“`\"' ]{0,3}(?P<v>[A-Za-z0-9][!-~]{4,200})"
+)
 
 
 def chinese(text: str, places: list[int]) -> Iterator[Found]:
@@ -394,7 +400,10 @@ def chinese(text: str, places: list[int]) -> Iterator[Found]:
     for cue in _CHINESE if any(sign in text for sign in "密令钥凭码号パ비ñаП") else ():
         typed = cue[-1] in "码令ド호ьa"
         for at in everywhere(text, cue):
-            value = _after_chinese(text, at + len(cue), typed and cue != "令牌")
+            password = typed and cue != "令牌"
+            value = _after_chinese(text, at + len(cue), password) or plain_chinese(
+                text, at + len(cue), password=password
+            )
             if value is not None:
                 yield *value, "password" if typed else "secret"
                 changed = _CHANGED.match(text, value[1])
@@ -405,6 +414,11 @@ def chinese(text: str, places: list[int]) -> Iterator[Found]:
         value = _after_chinese(text, match.end(), match[0][:1] in "pP") if match else None
         if value is not None:
             yield *value, "secret"
+    for cue in ("登录", "登陆", "账号", "帐号", "账户"):
+        for at in everywhere(text, cue):
+            match = _LOGIN_OF.match(text, at)
+            if match is not None and strong(match["v"]):
+                yield *match.span("v"), "password"
     for cue in ("设为", "作为", "就是"):
         for at in everywhere(text, cue):
             match = _SET_AS.search(text, max(0, at - 70), at + 20)

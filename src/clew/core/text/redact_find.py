@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 from urllib.parse import unquote
 
 from clew.core.text.lazy import lazy_pattern
@@ -120,6 +122,20 @@ def runs(plain: bytes) -> list[tuple[int, int]]:
         for start, end in (match.span() for match in _RUN.finditer(mask))
         if mask.find(b"0", start, end) >= 0 or may_begin(plain[start : start + 4])
     ]
+
+
+def names_with_tokens(names: Iterable[str]) -> set[str]:
+    """Those of many names of files that hold a token of a known form: what only a sentence tells is none in a name."""
+    listed = list(names)
+    text = "\n".join(listed)
+    begins: list[int] = []
+    found: set[str] = set()
+    for start, end in runs(text.encode("ascii", "replace")):
+        for one, two, _ in tokens(text, start, end):
+            if not harmless(text[one:two]):
+                begins = begins or [0, *accumulate(len(name) + 1 for name in listed)]
+                found.add(listed[bisect_right(begins, one) - 1])
+    return found
 
 
 def _coded(text: str, start: int, end: int) -> Iterator[Span]:

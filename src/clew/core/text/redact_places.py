@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from urllib.parse import unquote
 
 from clew.core.text.lazy import lazy_pattern
+from clew.core.text.redact_names import cue_of
 from clew.core.text.redact_values import Words, harmless, identifier, is_uuid, random_like, stem_of, strong, weak
 from clew.core.text.redact_views import left_of
 
@@ -97,6 +98,7 @@ _PLACES = (
     _flag("␣-p", "sqlcmd|bcp|unzip|zip|mosquitto_(?:pub|sub)|smbmap", "-[Pp] ?"),
     _flag("␣-a ␣--pass", "(?:redis|valkey)-cli", "(?:-a|--pass)[ =]"),
     _flag("␣-k␣", "openssl", "-k "),
+    _flag("␣-p␣", "useradd|usermod", "-p "),
     _place(
         "secret",
         "secret␣set secrets␣set secret␣put secrets␣create secret␣create create␣secret "
@@ -139,8 +141,8 @@ _PLACES = (
     ),
     _place(
         "password",
-        "auth=( auth':␣( auth\":␣( basicauth( basic_auth( authbasic",
-        r"(?i)(?:auth(?:=|[\"']:\s?)|basic_?auth)\s?\(\s?[\"'][^\"'\n]{1,80}[\"']\s?,\s?[\"'](?P<s>[^\"'\n]{4,200})[\"']",
+        "auth=( auth␣=␣( auth':␣( auth\":␣( basicauth( basic_auth( authbasic",
+        r"(?i)(?:auth(?:\s?=\s?|[\"']:\s?)|basic_?auth)\s?\(\s?[\"'][^\"'\n]{1,80}[\"']\s?,\s?[\"'](?P<s>[^\"'\n]{4,200})[\"']",
     ),
     _place(
         "secret",
@@ -224,14 +226,32 @@ _PLACES = (
         "secret", "api_hash security_code", r"(?i)(?:api_hash|security_code)[\"']?\s?[=:]\s?[\"']?(?P<s>[a-f0-9]{32})\b"
     ),
     _place("password", "thin:", r"thin:\w{1,60}/(?P<s>[^\s@\"']{3,200})@"),
-    _place("password", "net␣use", r"net use [^\n]{0,100}?\\\\\S{1,100} (?P<s>[^\s/*]\S{3,100})"),
+    _place("password", "net␣use", r"net use [^\n]{0,100}?\\\\\S{1,100} (?:/\S{1,100} )?(?P<s>[^\s/*]\S{3,100})"),
+    _place("password", "net␣user␣", r"net user [\w.@-]{1,60} (?P<s>[^\s/*]\S{3,100})"),
+    _flag("␣/p:", "\\w*freerdp\\w*|rdesktop", "/p:"),
+    _place(
+        "password", "wifi:", r"(?i)WIFI:(?:[A-Z]{1,2}:(?:[^;\n\\]|\\.){0,80};){0,6}?P:(?P<s>(?:[^;\s\\]|\\.){5,80});"
+    ),
+    _place("token", "vault␣login␣", r"vault login token=(?P<s>[A-Za-z0-9._-]{16,400})", sure=True),
+    _place(
+        "password",
+        "://",
+        r"https?://(?P<s>(?=[A-Za-z]*[0-9]+[A-Za-z]+[0-9]+[A-Za-z]+[0-9])[A-Za-z0-9]{10,200})@",
+        sure=True,
+    ),
+    _place(
+        "password",
+        "new␣one now␣it's now␣it␣is",
+        r"(?i)(?:new one|now it(?:'s| is))(?: is| was)?:? "
+        r"[\"'`]?(?P<s>[A-Za-z]{3,20}[0-9]{2,6}[A-Za-z!#%^*@]{2,20})(?![\w.-]\w)",
+    ),
     _place("password", "securestring", r"(?i)securestring (?:-string )?[\"'](?P<s>[^\"'\n]{3,200})[\"']"),
     _place("password", "ftp>␣user␣", r"ftp> user [\w.@-]{1,60} (?P<s>[^\s\"']{5,100})(?=\s*(?:\n|$))"),
     _place(
         "password",
         "credential creds login␣ login: account: logon:",
-        r"(?i)(?:credentials?|creds|login|account|logon)(?: (?:is|are))?[:= ]{1,3}[`\"'*]{0,2}[\w.@-]{1,60}[`\"'*]{0,2}"
-        r" ?[/:] ?[`\"'*]{0,2}(?P<s>[^\s\"'/,`]{5,100})",
+        r"(?i)(?:credentials?|creds|login|account|logon)(?: (?:is|are))?[:= ]{1,3}[`\"'*]{0,2}"
+        r"(?:[\w.@-]{1,60}[`\"'*]{0,2} ?[/:]|[\w.-]{1,60}@[\w.-]{1,60},) ?[`\"'*]{0,2}(?P<s>[^\s\"'/,`]{5,100})",
     ),
     _place("secret", "otpauth://", r"otpauth://[^\s\"'<>]{1,200}[?&]secret=(?P<s>[A-Z2-7]{12,64})"),
 )
@@ -283,7 +303,7 @@ def _at(place: _Place, hint: bytes, text: str, at: int) -> Iterator[Found]:
         yield match.start("s"), match.start("s") + len(value), place.kind
 
 
-_LOOSE = (b"ftp> user ", b"credential", b"root / ", b"kennwort")
+_LOOSE = (b"net user ", b"new one", b"ftp> user ", b"credential", b"root / ", b"kennwort")
 """Hints that are words of prose: only a password that looks like one counts beside them."""
 
 
@@ -326,7 +346,7 @@ def _plain_option(value: str) -> bool:
 
 
 _COOKIE_LINE = lazy_pattern(r"(?i)(?:set-)?cookies?[\"']?[ \t]{0,3}[:：=][ \t]{0,3}(?P<line>[^\r\n]{1,8000})")
-_PAIR = lazy_pattern(r"(?:^|[;,{ \"'])[ \t]{0,2}[\"']?([\w.%-]{1,80})[\"']?[=:][ ]?[\"']?([^\s;,\"'}]{12,4000})")
+_PAIR = lazy_pattern(r"(?:^|[;,{ \"'])[ \t]{0,2}[\"']?([\w.%-]{1,80})[\"']?[=:][ ]?[\"']?([^\s;,\"'}]{8,4000})")
 
 
 _OPEN_COOKIES = (
@@ -352,6 +372,10 @@ def _opaque(value: str) -> bool:
     return random_like(value, 12) or any(random_like(part, 12) for part in re.split(r"[:|]", value))
 
 
+def _letters_and_digits(value: str) -> bool:
+    return any(map(str.isdigit, value)) and any(map(str.isalpha, value)) and value.isalnum()
+
+
 def cookies(text: str, lower: bytes) -> Iterator[Found]:
     """Values of a cookie line that look random, whatever their name."""
     at = lower.find(b"cookie")
@@ -360,7 +384,11 @@ def cookies(text: str, lower: bytes) -> Iterator[Found]:
         if match is not None:
             for pair in _PAIR.finditer(match["line"]):
                 value = unquote(pair[2])
-                if not pair[1].startswith(_OPEN_COOKIES) and _opaque(value) and not harmless(pair[2]):
+                if (
+                    not pair[1].startswith(_OPEN_COOKIES)
+                    and (_opaque(value) or (cue_of(pair[1]) is not None and _letters_and_digits(value)))
+                    and not harmless(pair[2])
+                ):
                     start = match.start("line") + pair.start(2)
                     yield start, start + len(pair[2]), "cookie"
         at = lower.find(b"cookie", match.end() if match else at + 6)

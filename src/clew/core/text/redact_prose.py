@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from clew.core.text.lazy import lazy_pattern
 from clew.core.text.redact_names import Cue
+from clew.core.text.redact_said import of_code
 from clew.core.text.redact_values import (
     Words,
     harmless,
@@ -78,7 +79,13 @@ def in_front(text: str, start: int, cue: Cue) -> tuple[int, int] | None:
         return match.span("v")
     for shape in (_BRACKETED, _TYPED):
         match = shape.search(text, begin, start)
-        if match is not None and (long_phrase(match["v"]) or (strong(match["v"]) and not identifier(match["v"]))):
+        if match is not None and (
+            long_phrase(match["v"])
+            or (
+                strong(match["v"])
+                and (not identifier(match["v"]) or (word_and_number(match["v"]) and not of_code(match["v"])))
+            )
+        ):
             return match.span("v")
     return None
 
