@@ -345,7 +345,8 @@ class App:
     def terminal(self) -> str:
         """A name for this terminal: stable within it, different in another one."""
         if named := self.environ.get("CLEW_THREAD"):
-            return named
+            # The name is kept with each exchange, whatever somebody put into it.
+            return self.redactor(named)
         parts = [self.environ.get(name, "") for name in ("TMUX_PANE", "TERM_SESSION_ID", "WT_SESSION", "WINDOWID")]
         if hasattr(os, "getsid"):
             parts.append(str(os.getsid(0)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import pty
+import random
 import signal
 import subprocess
 import termios
@@ -37,6 +38,18 @@ def unread(root: Path, *arguments: str, env: dict[str, str], errors: bool = Fals
             stdout=pipe, stderr=pipe if errors else subprocess.PIPE, check=False,
         )  # fmt: skip
     return done.returncode
+
+
+@pytest.mark.requirement("W-09", "P-05")
+def test_a_token_that_names_a_thread_is_not_kept_and_the_thread_goes_on(harbour: Path, home: Path) -> None:
+    token = "ghp" + "_" + "".join(random.Random(5).choices("abcdefghijkmnpqrstuvwxyzABCDEFGH23456789", k=36))
+    other = "ghp" + "_" + token[:3:-1]
+    assert clew("ask", QUESTION, cwd=harbour, env={"CLEW_THREAD": token, "CLEW_MODEL": None}).status == 0
+    assert [row["question"] for row in history(harbour, token)] == [QUESTION]
+    assert history(harbour, other) == []
+    kept = [file for file in home.rglob("history.db*") if file.is_file()]
+    assert kept
+    assert not any(token[4:].encode() in file.read_bytes() for file in kept)
 
 
 # ---------------------------------------------------------------------- begun anew

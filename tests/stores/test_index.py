@@ -22,7 +22,7 @@ from clew.core.ports import Entry
 from clew.core.text.content import decode, generated
 from clew.errors import NotFound, Refused, StoreError
 from clew.services.code_index import VARIANT, add_commits, freshen, index_status, open_index
-from clew.stores.index import TICK, CodeIndex, Refreshed
+from clew.stores.index import TICK, CodeIndex, Commit, Refreshed
 from clew.stores.sqlite_file import remove
 
 OLD = 1_000_000_000.0
@@ -229,6 +229,22 @@ def test_files_of_secrets_data_and_large_files_are_known_by_path_and_never_read(
         assert {row.path for row in index.files().values()} == set(tree.files)
         assert index.frequencies(["quokka"]) == {}
     assert b"quokka" not in (tmp_path / "index.db").read_bytes()
+
+
+@pytest.mark.requirement("W-09", "Q-05")
+def test_a_token_in_the_name_of_a_file_or_in_a_commit_is_not_kept(tmp_path: Path) -> None:
+    token = "ghp" + "_" + "".join(random.Random(5).choices("abcdefghijkmnpqrstuvwxyzABCDEFGH23456789", k=36))
+    tree = Files({f"notes/{token}.md": (b"quokka\n", "s"), "notes/a.md": (b"wombat\n", "s")})
+    path = tmp_path / "index.db"
+    first = refresh(path, tree, OLD + 10)
+    assert (first.total, first.read) == (1, 1)
+    assert refresh(path, tree, OLD + 20).read == 0
+    with open_index(path) as index:
+        assert [row.path for row in index.files().values()] == ["notes/a.md"]
+        assert index.difference(tree) == (0, 0)
+        message = f"Take {token} out"
+        index.add_history([Commit("c1", 1, message, (f"notes/{token}.md", "notes/a.md"))], "c1", replace=True)
+    assert not any(token[8:].encode() in file.read_bytes() for file in tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

@@ -17,19 +17,20 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from dataclasses import replace as replaced
 from pathlib import Path
 
 from clew.core.index.chunk import Outline
 from clew.core.index.kinds import Kind, kind
 from clew.core.ports import Entry, Tree
 from clew.core.text.content import decode, generated
-from clew.core.text.redact import is_secret_path
+from clew.core.text.redact import is_secret_path, names_with_tokens, redact
 from clew.core.text.terms import path_terms, terms
 from clew.errors import ClewError, StoreBusy, StoreError
 from clew.stores.index_reading import IndexReading, kept_path, path_value
 from clew.stores.sqlite_file import is_damage, remove, switch_to_wal
 
-FORMAT = 3
+FORMAT = 4
 """Raise it when rows of the same text change."""
 TICK = 2.0
 """Seconds: the coarsest clock of a file system in use (FAT: 2 s)."""
@@ -145,7 +146,8 @@ class CodeIndex(IndexReading):
         now: Callable[[], float] = time.time,
         progress: Callable[[int, int], None] | None = None,
     ) -> Refreshed:
-        """Make the index mirror `tree`. Files that vanish or cannot be read while this runs are left out.
+        """Make the index mirror `tree`. Files that vanish or cannot be read while this runs are left out, and those
+        whose name holds a token: the index keeps names as they are.
 
         A database that turns out to be damaged is made again. Raises StoreBusy, StoreError.
         """
@@ -175,7 +177,11 @@ class CodeIndex(IndexReading):
         """Numbers of files that were read, that changed, that are gone."""
         read = changed = 0
         stale, gone = self._difference(entries)
-        if stale or gone:
+        # What the index has was looked at when it came in.
+        named = names_with_tokens(stale)
+        for path in named:
+            del entries[path]
+        if len(stale) > len(named) or gone:
             read, changed = self._bring(entries, take, progress)
         digest = hashlib.blake2b(digest_size=16)
         for path in sorted(entries):
@@ -192,8 +198,8 @@ class CodeIndex(IndexReading):
         """Numbers of files of `tree` that are new or changed since the last refresh, and of those that are gone."""
         entries = {entry.path: entry for entry in tree.entries()}
         known = {kept_path(path): stamp for path, stamp in self._db.execute("select path, stamp from files")}
-        stale = sum(known.get(path) != entry.stamp for path, entry in entries.items())
-        return stale, len(known.keys() - entries.keys())
+        stale = [path for path, entry in entries.items() if known.get(path) != entry.stamp]
+        return len(stale) - len(names_with_tokens(stale)), len(known.keys() - entries.keys())
 
     def digest(self) -> str:
         """Digest of the tree that was mirrored last; empty before the first refresh."""
@@ -336,13 +342,17 @@ class CodeIndex(IndexReading):
             for commit in commits:
                 if commit.sha in known:
                     continue
-                subject = commit.message.partition("\n")[0]
+                message = commit.message
+                if names_with_tokens((message, *commit.paths)):
+                    message = redact(message).text
+                    commit = replaced(commit, paths=tuple({*commit.paths} - names_with_tokens(commit.paths)))
+                subject = message.partition("\n")[0]
                 row = self._db.execute(
                     "insert into commits (sha, at, subject) values (?, ?, ?)", (commit.sha, commit.at, subject)
                 )
                 self._db.execute(
                     "insert into commit_terms (rowid, words) values (?, ?)",
-                    (row.lastrowid, " ".join(terms(commit.message))),
+                    (row.lastrowid, " ".join(terms(message))),
                 )
                 self._db.executemany(
                     "insert into commit_files (commit_id, path) values (?, ?)",
