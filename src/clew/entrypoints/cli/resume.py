@@ -9,7 +9,7 @@ import click
 
 from clew.app import App
 from clew.core.text.printable import printable
-from clew.entrypoints.cli.style import apply_color, aside
+from clew.entrypoints.cli.style import apply_color, aside, folded
 from clew.entrypoints.cli.texts import say
 from clew.entrypoints.cli.wording import translated
 from clew.errors import ModelError, UsageError
@@ -71,6 +71,8 @@ def talk(app: App, which: Callable[[], list[tuple[str, bool]]], *, yes: bool = F
 
 def _explain(app: App, error: ModelError) -> None:
     language = app.language
-    aside(say("term.no-model", language))
-    aside("  " + translated(printable(str(error)), language))
-    aside(say("term.need", language))
+    aside(folded(say("term.no-model", language)))
+    if app.loaded.settings.model:
+        aside(folded("  " + translated(printable(str(error)), language)))
+    for row in say("term.need", language).split("\n"):
+        aside(folded(row))
