@@ -102,6 +102,8 @@ def test_a_search_finds_neither_itself_nor_the_message_at_hand_but_what_was_said
     # Another session finds the question and what was said of it, not the search.
     hits = found(here.inside("session", "search", query, "--json"))
     assert {hit["speaker"] for hit in hits if "sextant" in hit["snippet"]} == {"user", "assistant"}
+    hits = found(here.inside("session", "search", "where is the almanac", "--json"))
+    assert [hit["reference"][-4:] for hit in hits if "almanac" in hit["snippet"]] == ["#1.1"]
 
 
 @pytest.mark.requirement("W-06", "W-08")
