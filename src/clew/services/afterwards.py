@@ -46,6 +46,10 @@ class Afterwards:
             self._index(seconds=0)
             if not self.hinter().prepare_written(paths):
                 return
+        self.begin()
+
+    def begin(self) -> None:
+        """Let a process do it that nobody waits for, unless one is going to begin."""
         if not self._is_awaited():
             self.start()
 

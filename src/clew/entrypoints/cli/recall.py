@@ -83,6 +83,9 @@ def recall(
         found = hinter.hints(text, role=role, session=session, run=run)
     if call_off is not None:
         call_off()
+    if found.behind:
+        # So many files changed without Clew that preparing them would keep this message waiting.
+        app.afterwards().begin()
     if as_json:
         click.echo(json_line(_row(found)))
         _tell(app, found)

@@ -35,8 +35,8 @@ RECALL_TEXTS: dict[str, tuple[str, str]] = {
     "recall.weighed": ("weighed by {}:", "由 {} 评估："),
     "recall.withheld-note": ("{} was withheld: {}", "{} 未提示：{}"),
     "recall.behind": (
-        "{} files changed since the notes were prepared; `clew memory rebuild` prepares them again",
-        "自笔记整理以来有 {} 个文件改动；`clew memory rebuild` 可重新整理",
+        "{} files changed since the notes were prepared; they are being prepared in the background (`clew memory rebuild` shows how far it is)",
+        "自笔记整理以来有 {} 个文件改动；正在后台整理（`clew memory rebuild` 会显示进度）",
     ),
     "recall.unaudited": ("the audit trail could not be written", "无法写入审计记录"),
     "rebuild.embedding": ("embedding {} of {} texts", "正在嵌入 {} / {} 段文本"),
