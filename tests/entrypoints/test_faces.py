@@ -430,8 +430,8 @@ def test_every_command_that_prints_data_prints_it_as_json_too() -> None:
         if (not isinstance(command, click.Group) or command.invoke_without_command)
         and "--json" not in [name for p in command.params for name in p.opts]
     }
-    # One prints a program for a shell, one nothing but what it is doing, one speaks a protocol of its own.
-    assert without == {("completion",), ("watch",), ("mcp",)}
+    # One prints a program for a shell, one nothing but what it is doing, two speak a protocol, one is a conversation.
+    assert without == {("completion",), ("watch",), ("mcp",), ("acp",), ("resume",)}
 
 
 @pytest.mark.requirement("F-01")
