@@ -97,10 +97,9 @@ def test_claude_code_keeps_a_note(home: Path, repo: Path, tmp_path: Path, instal
 
 
 def test_codex_keeps_a_note(home: Path, repo: Path, tmp_path: Path, installed: Callable[[str], Path]) -> None:
-    codex = installed(".bin/codex")
+    played, codex = script(), installed(".bin/codex")
     folder = tmp_path / "codex"
     folder.mkdir()
-    played = script()
     with playing(played) as url:
         (folder / "config.toml").write_text(
             codex_settings(url, "scripted")
