@@ -138,10 +138,18 @@ class App:
             memory.sessions = None
             return memory.recall(question, chosen=memory.own(personal=personal)).hits
 
+        def read(ref: str) -> str:
+            memory = self.memory()
+            try:
+                return memory.documents.redact(memory.find(ref).body).strip()
+            except ClewError:
+                return ""
+
         return MemorySource(
             hints=lambda question: self.hinter().hints(question).recalled.hints,
             search=search,
             weight=self.loaded.settings.weights.get("memory", DEFAULT_WEIGHTS["memory"]),
+            read=read,
         )
 
     def exchanges(self) -> ExchangeStore:

@@ -52,6 +52,58 @@ def test_who_asks_what_was_decided_gets_the_note_itself(yard: Path, question: st
     assert [one["form"] for one in kept(yard, question)] == ["body"]
 
 
+@pytest.mark.requirement("W-06", "P-02")
+def test_what_was_noted_keeps_its_room_before_files_that_are_merely_like_the_question(yard: Path) -> None:
+    rows = "\n".join(f"def release_job_{at}(): return 'the release job decides about step {at}'" for at in range(40))
+    write(yard, {f"release/job_{at}.py": rows for at in range(8)})
+    clew("note", "It runs on Thursdays at 10:00 and takes forty minutes.", "--name", "Release job", cwd=yard)
+    question = "What did we decide about the release job?"
+    report = clew("context", "--json", "--max-tokens", "3000", question, cwd=yard).json["report"]
+    assert any(one["source"] == "related" and one["cause"] == "budget" for one in report["trimmed"]), "room is short"
+    assert [one["form"] for one in report["kept"] if one["source"] == "memory"] == ["body"]
+
+
+@pytest.fixture
+def crew_yard(yard: Path) -> Path:
+    """A project with notes that answer questions which sound like ones about git, or like general knowledge."""
+    for name, text in (
+        ("Staging restart", "The staging server is restarted every Friday at 18:00 UTC."),
+        ("Reviews", "Releases need one review and green tests."),
+        ("Database choice", "We chose SQLite over Postgres because one file needs no server and backups are a copy."),
+        ("Branch names", "A branch is called after its ticket, for instance CL-12-cranes."),
+    ):
+        clew("note", text, "--name", name, cwd=yard)
+    return yard
+
+
+@pytest.mark.requirement("P-06", "P-15", "R-08")
+@pytest.mark.parametrize(
+    ("question", "note"),
+    [
+        ("When is staging restarted?", "every Friday at 18:00 UTC."),
+        ("how many reviews does a release need?", "one review and green tests."),
+        ("why SQLite and not postgres?", "one file needs no server"),
+    ],
+)
+def test_a_note_that_comes_to_mind_answers_what_sounds_like_a_question_for_something_else(
+    crew_yard: Path, question: str, note: str
+) -> None:
+    asked = clew("ask", "--new", question, cwd=crew_yard)
+    reference, text = asked.out.splitlines()
+    assert reference.startswith("clew://memory/mem_") and note in text and text.startswith("  ")
+    assert "a note came to mind" in asked.err and "git" not in asked.err
+    (line,) = kept(crew_yard, question)
+    assert (line["form"], line["anchor"]) == ("line", True), "a model gets the hint, and no body"
+    assert kept(crew_yard, "--mode", "minimal", question) == [], "the user's word"
+
+
+@pytest.mark.requirement("P-06", "R-08")
+def test_a_note_stands_before_facts_of_git_where_git_is_named(crew_yard: Path) -> None:
+    told = clew("ask", "--new", "what do we call a branch here?", cwd=crew_yard).out
+    assert told.startswith("clew://memory/mem_") and "called after its ticket" in told
+    assert "clew://" not in clew("ask", "--new", "which branch am I on?", cwd=crew_yard).out
+
+
 @pytest.mark.requirement("P-06")
 def test_a_question_that_needs_no_project_gets_no_hint(yard: Path) -> None:
     assert kept(yard, "what is the capital of France?") == []

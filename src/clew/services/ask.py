@@ -13,10 +13,11 @@ from clew.core.context.fragment import Exchange
 from clew.core.context.layers import CONTEXT, Piece
 from clew.core.context.mode import Mode
 from clew.core.ports import Model, Usage
+from clew.core.text.printable import visible
 from clew.core.text.redact import redact
 from clew.core.text.terms import query_terms
 from clew.errors import ModelCut, ModelError
-from clew.services.answer import cite, render
+from clew.services.answer import LINES, cite, render
 from clew.services.attached_lines import quote
 from clew.services.context import Gathered
 from clew.services.passages import read_lines
@@ -108,38 +109,21 @@ def stream_answer(gathered: Gathered, model: Model | None, answer: Answer, limit
 
 
 def _without_model(gathered: Gathered, answer: Answer) -> Iterator[str]:
-    related = gathered.related
-    missing = [piece for piece in _context(gathered) if piece.fragment.ref == MISSING]
-    if missing or gathered.decision.mode is Mode.LEAN:
-        facts = missing or [piece for piece in _context(gathered) if piece.form == "line"]
-        if gathered.decision.code == "lean.git":
-            facts = [piece for piece in facts if piece.fragment.source == "git"]
-        answer.refs = tuple(piece.fragment.ref for piece in facts)
-        answer.text = "\n".join(piece.text for piece in facts)
-        if answer.text:
-            yield answer.text
-        return
-    changes = _present_changes(gathered) or _last_commits(gathered)
-    if changes:
-        answer.refs = tuple(changes)
-        answer.text = "\n\n".join(f"{ref}\n{text}" for ref, text in changes.items()) + "\n"
-        yield answer.text
-        return
-    if "tree" in gathered.asked and (
-        tree := [piece for piece in _context(gathered) if piece.fragment.source == "tree"]
-    ):
-        answer.refs = ("tree",)
-        answer.text = clean(tree[0].fragment.text) + "\n"
-        yield answer.text
-        return
-    if remembered := _remembered(gathered):
+    remembered = _remembered(gathered)
+    if remembered:
         answer.refs = tuple(piece.fragment.ref for piece in _context(gathered) if piece.fragment.source == "memory")
         answer.text = remembered
         yield remembered
-        if gathered.decision.code == "memory":
+        if gathered.decision.code in ("memory", "hinted"):
             return
+    for ref, text in _facts(gathered):
+        answer.refs, answer.text = (*answer.refs, *ref), answer.text + text
+        if text:
+            yield text
+        return
     given = [piece.fragment for piece in _context(gathered) if piece.fragment.explicit and piece.form != "line"]
     cited = quote(given, query_terms(gathered.question).words)
+    related = gathered.related
     searched = gathered.decision.mode is not Mode.MINIMAL and gathered.found
     searched = searched and not gathered.snapshot.report.only_notes
     if searched and related is not None and gathered.freshened is not None:
@@ -152,18 +136,39 @@ def _without_model(gathered: Gathered, answer: Answer) -> Iterator[str]:
         yield piece
 
 
+def _facts(gathered: Gathered) -> Iterator[tuple[tuple[str, ...], str]]:
+    """What answers in the place of passages, with its references: facts, changes or commits, a map of the tree."""
+    pieces = [piece for piece in _context(gathered) if piece.fragment.source != "memory"]
+    missing = [piece for piece in pieces if piece.fragment.ref == MISSING]
+    if missing or gathered.decision.mode is Mode.LEAN:
+        facts = missing or [piece for piece in pieces if piece.form == "line"]
+        if gathered.decision.code == "lean.git":
+            facts = [piece for piece in facts if piece.fragment.source == "git"]
+        yield tuple(piece.fragment.ref for piece in facts), "\n".join(piece.text for piece in facts)
+    elif changes := _present_changes(gathered) or _last_commits(gathered):
+        yield tuple(changes), "\n\n".join(f"{ref}\n{text}" for ref, text in changes.items()) + "\n"
+    elif "tree" in gathered.asked and (tree := [piece for piece in pieces if piece.fragment.source == "tree"]):
+        yield ("tree",), clean(tree[0].fragment.text) + "\n"
+
+
 def _remembered(gathered: Gathered) -> str:
-    """What memory gave: passages under their references, hints a line each, and an empty line before passages of files
-    that follow."""
+    """What memory gave: passages, and notes that came to mind with the beginning of their text, each under its
+    reference; an empty line before what follows."""
     pieces = [piece for piece in _context(gathered) if piece.fragment.source == "memory"]
-    texts = [
-        f"{piece.fragment.line}\n"
-        if piece.form == "line"
-        else f"{piece.fragment.ref}  ({piece.fragment.note})\n" + _indented(piece.fragment.text)
-        for piece in pieces
-    ]
-    ends = "" if gathered.decision.code == "memory" or not texts else "\n"
+    texts = [_told(gathered, piece) for piece in pieces]
+    ends = "" if gathered.decision.code in ("memory", "hinted") or not texts else "\n"
     return "".join(texts) + ends
+
+
+def _told(gathered: Gathered, piece: Piece) -> str:
+    fragment = piece.fragment
+    text = fragment.text
+    if piece.form == "line":
+        rows = gathered.read_note(fragment.ref).split("\n")
+        text = visible("\n".join(rows[:LINES] + ["…"] * (len(rows) > LINES)))
+        if not text.strip():
+            return f"{fragment.line}\n"
+    return f"{fragment.ref}  ({fragment.note})\n" + _indented(text)
 
 
 def _indented(text: str) -> str:

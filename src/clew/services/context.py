@@ -50,7 +50,7 @@ from clew.core.text.printable import printable
 from clew.core.text.redact import is_secret_path
 from clew.errors import StoreError
 from clew.services.code_index import Freshened, Progress, freshen
-from clew.services.memory_source import MemorySource, asks_for_memory
+from clew.services.memory_source import ASKED_WEIGHT, MemorySource, asks_for_memory
 from clew.services.passages import known_of, read_lines, related_fragments, withheld
 from clew.services.relevance import Related
 from clew.services.searches import Outcome, Searches
@@ -65,8 +65,6 @@ ASKS_GIT = frozenset({"lean.git", "rich.diff", "rich.commits"})
 """Reasons for which git itself is asked."""
 LEAST_NAME = 3
 """A shorter name of a workspace is too easily a word of something else."""
-ASKED_WEIGHT = 85
-"""Least weight of side information that the question asks for: above related files, below what is attached."""
 ASKED_SHARE, USUAL_SHARE = 0.5, 0.06
 """Share of the room that the map of the tree may take: where it is asked for, and else beside the environment."""
 CHARACTERS = 2.8
@@ -152,6 +150,8 @@ class Gathered:
     asked: frozenset[str] = frozenset()
     """Side sources that the question asks for."""
     question: str = ""
+    read_note: Callable[[str], str] = lambda ref: ""
+    """The text of a note that came to mind, by its reference."""
 
 
 def gather(
@@ -268,6 +268,7 @@ def gather_from(
         searches.outcome,
         side_asked,
         wish.question,
+        place.memory.read if place.memory is not None else lambda ref: "",
     )
 
 
@@ -293,7 +294,8 @@ def _git_state(wish: Wish, place: Place, decision: Decision) -> list[Fragment]:
 def _remembered(wish: Wish, place: Place, decision: Decision) -> tuple[list[Fragment], Decision]:
     """Hints and passages of memory, and the decision: who asks for what was noted, and finds it, needs it read."""
     asks = asks_for_memory(wish.question)
-    if place.memory is None or (decision.mode is Mode.MINIMAL and not asks):
+    # What comes to mind is evidence by itself that the question is about something here; an option is the user's word.
+    if place.memory is None or not wish.question.strip() or (wish.mode is Mode.MINIMAL and not asks):
         return [], decision
     try:
         fragments = list(place.memory.collect(wish.question))
@@ -302,7 +304,7 @@ def _remembered(wish: Wish, place: Place, decision: Decision) -> tuple[list[Frag
         return [], decision
     if asks and wish.mode is None and any(fragment.text for fragment in fragments):
         decision = from_memory(decision.scores)
-    return fragments, came_to_mind(decision) if fragments else decision
+    return fragments, came_to_mind(decision, wish.question) if fragments else decision
 
 
 def _asking(wish: Wish, place: Place, attached: Attached) -> Asking:

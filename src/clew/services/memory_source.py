@@ -16,6 +16,8 @@ from clew.core.text.printable import visible
 from clew.core.text.terms import query_terms
 from clew.services.words import load_glossary, load_thesaurus
 
+ASKED_WEIGHT: Final = 85
+"""Least weight of what a question asks for: above related files, which are merely like it, below what is attached."""
 MOST_PASSAGES: Final = 6
 """Passages of notes and logs in one context."""
 LEAST_SHARE: Final = 0.7
@@ -83,6 +85,8 @@ class MemorySource:
     hints: Callable[[str], Sequence[Hint]]
     search: Callable[[str], Sequence[Hit]]
     weight: int
+    read: Callable[[str], str] = lambda ref: ""
+    """The text of the note behind a reference, without secrets, for an answer that is given without a model."""
     name: str = "memory"
 
     def collect(self, question: str) -> Sequence[Fragment]:
@@ -93,7 +97,7 @@ class MemorySource:
         told = {hit.reference.partition("#")[0] for hit in shown}
         passages = [
             Fragment(
-                self.name, hit.reference, visible(hit.snippet), self.weight, relevance=hit.score,
+                self.name, hit.reference, visible(hit.snippet), max(self.weight, ASKED_WEIGHT), relevance=hit.score,
                 note=", ".join(filter(None, (hit.name, hit.at[:10]))), cuttable=True,
             )
             for hit in shown
@@ -101,7 +105,7 @@ class MemorySource:
         lines = [
             Fragment(
                 self.name, hint.ref, "", self.weight, anchor=True, group=hint.ref,
-                line=f"note {hint.ref}: {hint.name} — {hint.description}",
+                line=f"note {hint.ref}: {hint.name} — {hint.description}", note=hint.name,
             )
             for hint in hints
             if hint.ref not in told

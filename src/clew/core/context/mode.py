@@ -89,6 +89,7 @@ REASONS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "lean.pinned": ('asks for the names of pinned files ("{}")', "询问固定文件的名字（“{}”）"),
         "lean.runner": ('asks which tools this project runs with ("{}")', "询问项目所用的工具（“{}”）"),
         "memory": ("asks for what was noted", "询问记下的内容"),
+        "hinted": ("a note came to mind", "想起了一条笔记"),
         "noted": ("may be about this project, and a note came to mind", "可能与本项目有关，并想起了一条笔记"),
         "rich.followup": ('reads like a follow-up ("{}")', "像是接着上文说的（“{}”）"),
         "rich.error": ('reads like an error seen here ("{}")', "像是这里出现的错误（“{}”）"),
@@ -328,9 +329,17 @@ def from_memory(scores: Mapping[Mode, float]) -> Decision:
     return _decision(Mode.RICH, "memory", "", scores)
 
 
-def came_to_mind(decision: Decision) -> Decision:
-    """The decision where a note came to mind: then it is not true that nothing here matches."""
-    return _decision(Mode.RICH, "noted", "", decision.scores) if decision.code == "nothing" else decision
+def came_to_mind(decision: Decision, question: str) -> Decision:
+    """The decision where a note came to mind: then it is not true that nothing here matches, or that the question has
+    nothing to do with the project. A question that only sounds like one about git, and names nothing of git, is one
+    that the note answers. What the user decided, by option or with attachments, stays.
+    """
+    if decision.code == "nothing":
+        return _decision(Mode.RICH, "noted", "", decision.scores)
+    seeming = decision.code == "lean.git" and not _GIT_WORD.search(_CITED.sub(" ", question))
+    if seeming or decision.code.startswith("minimal."):
+        return _decision(Mode.LEAN, "hinted", "", decision.scores)
+    return decision
 
 
 def asked_for(mode: Mode, scores: Mapping[Mode, float]) -> Decision:
