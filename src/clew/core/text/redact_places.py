@@ -98,6 +98,11 @@ _PLACES = (
     _flag("␣-p", "sqlcmd|bcp|unzip|zip|mosquitto_(?:pub|sub)|smbmap", "-[Pp] ?"),
     _flag("␣-a ␣--pass", "(?:redis|valkey)-cli", "(?:-a|--pass)[ =]"),
     _flag("␣-k␣", "openssl", "-k "),
+    _flag("␣password␣", "nmcli", "password "),
+    _place("password", "wpa_passphrase␣", r"wpa_passphrase \S{1,40} (?P<s>[^\s\"'`]{8,63})"),
+    _place(
+        "password", "send␣", r"(?i)password[^\n]{0,20}\n?[^\n]{0,20}?send (?:-- )?\"(?P<s>[^\s\"\\]{4,100})\\[rn]\"", 60
+    ),
     _flag("␣-p␣", "useradd|usermod", "-p "),
     _place(
         "secret",
@@ -241,8 +246,8 @@ _PLACES = (
     ),
     _place(
         "password",
-        "new␣one now␣it's now␣it␣is",
-        r"(?i)(?:new one|now it(?:'s| is))(?: is| was)?:? "
+        "new␣one old␣one other␣one now␣it's now␣it␣is hers:␣ his:␣ mine:␣",
+        r"(?i)(?:(?:new|old|other) one|now it(?:'s| is)|hers|his|mine)(?: is| was)?:? "
         r"[\"'`]?(?P<s>[A-Za-z]{3,20}[0-9]{2,6}[A-Za-z!#%^*@]{2,20})(?![\w.-]\w)",
     ),
     _place("password", "securestring", r"(?i)securestring (?:-string )?[\"'](?P<s>[^\"'\n]{3,200})[\"']"),

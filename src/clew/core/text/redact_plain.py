@@ -37,7 +37,7 @@ _FLAG = lazy_pattern(rf"(?:[ \t]{{1,4}}|=){_GOES_ON}(?P<quote>[\"'])?{_V}(?P<res
 _SAID = lazy_pattern(
     r"""(?x)
       (?:[ ](?:for|of|on|at|in|to)(?:[ ][\w'’./-]{1,24}){1,4}?)?
-      (?P<verb>[ ](?:is|was|reads|equals|becomes|remains|ist|est|lautet)(?=[ ])|['’]s(?=[ ])
+      (?P<verb>[ ](?:is|was|reads|equals|becomes|remains|ist|est|lautet):?(?=[ ])|['’]s(?=[ ])
         |[ ](?:changed[ ]|reset[ ]|set[ ])?to:?(?=[ ])|[ ]?[=:])
       (?:[ ](?:now|still|just|simply|currently|again|probably|always|called|set[ ]to|changed[ ]to|reset[ ]to))?
       [ ]{0,4}(?P<quote>["'`“‘*]{0,2})(?P<v>[A-Za-z0-9][A-Za-z0-9_!@#%^*+~-]{3,60})
@@ -49,7 +49,7 @@ _CHANGED = lazy_pattern(
 )
 _CLAUSE_END = lazy_pattern(
     r"[\"'`”’)*]{0,3}(?:[,;!?。，；、)]|[.!?]{0,2}[\"'`”’)*]{0,3}[ \t]*(?:\r?\n|\Z)|[.!?]{1,3}[\"'`”’)*]{0,3}[ \t]"
-    r"|[ \t]+(?:and the|but|for the|on the|[—–-]{1,2}) )"
+    r"|[ \t]+(?:and the|but|for the|on the|before|until|since|[—–-]{1,2}) )"
 )
 _SET = lazy_pattern(r"(?i)\b(?:set|chang|reset|updat|switch|rotat)\w{0,4} [^\n.;]{0,40}\Z")
 _CODE = lazy_pattern(
@@ -250,7 +250,7 @@ def _said(text: str, start: int, end: int, cue: Cue, name: str) -> Found | None:
         return None
     value = match["v"].rstrip("!-*_")
     stop = match.start("v") + len(value)
-    verb = match["verb"].strip()
+    verb = match["verb"].strip().rstrip(":") or ":"
     if verb.startswith("to") and not _typed(value):
         line = text.rfind("\n", max(0, start - 80), start) + 1
         if not _SET.search(text, max(line, start - 80), start):
