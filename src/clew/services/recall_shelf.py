@@ -92,9 +92,9 @@ class _Side:
         rows, known = lookup(flat, side)
         return cls(flat, owner, rows, known, np.array([is_chinese(text) for text in flat], np.int64))
 
-    def mean(self, chinese: int, shipped: Floats) -> Floats:
-        """The mean of a language: the shipped one, and the own texts the more the more there are."""
-        chosen = self.known & (self.chinese == chinese)
+    def mean(self, chinese: int, shipped: Floats, counted: NDArray[np.bool_]) -> Floats:
+        """The mean of a language: the shipped one, and own texts of notes that count, the more the more there are."""
+        chosen = self.known & (self.chinese == chinese) & counted[self.owner]
         count = float(chosen.sum())
         return (self.rows[chosen].sum(axis=0) + STORE_COUNTS * shipped) / (count + STORE_COUNTS)
 
@@ -108,10 +108,13 @@ class _Side:
         return quantised(rows), self.owner[kept]
 
 
-def vectors_of(texts: Sequence[Texts], lookup: Lookup, means: Floats, *, settled: bool = False) -> Vectors:
+def vectors_of(
+    texts: Sequence[Texts], lookup: Lookup, means: Floats, counted: Sequence[bool] = (), *, settled: bool = False
+) -> Vectors:
     """The vectors of all notes; `means` (4, d) shipped, zeros for an engine that centres by itself.
 
-    `settled` means are taken as they are; others move towards the means of these texts.
+    `settled` means are taken as they are; others move towards the means of these texts, as far as they are `counted`
+    (empty: all are).
     """
     heads = _Side.of([(one.head,) for one in texts], lookup, "passage")
     chunks = _Side.of([one.chunks for one in texts], lookup, "passage")
@@ -122,7 +125,8 @@ def vectors_of(texts: Sequence[Texts], lookup: Lookup, means: Floats, *, settled
     centres = bool(means.any())
     if centres and not settled:
         sides = (whens, whens, heads, heads)
-        means = np.stack([side.mean(row % 2, means[row]) for row, side in enumerate(sides)]).astype(np.float32)
+        force = np.array(counted, np.bool_) if counted else np.ones(len(texts), np.bool_)
+        means = np.stack([side.mean(row % 2, means[row], force) for row, side in enumerate(sides)]).astype(np.float32)
     passage, query = (means[2:], means[:2]) if centres else (None, None)
     return Vectors(*heads.packed(have, passage), *chunks.packed(have, passage), *whens.packed(have, query), have, means)
 
@@ -140,10 +144,10 @@ def live_lookup(engine: Engine) -> Lookup:
 
 
 def make_shelf(notes: Sequence[Note], glossary: Glossary, engines: Mapping[str, tuple[Lookup, Floats]]) -> Shelf:
-    """A shelf of the notes that may ever be a hint."""
-    kept = [note for note in with_handed(notes) if note.hintable]
-    texts = [Texts.of(note) for note in kept]
-    vectors = {name: vectors_of(texts, lookup, means) for name, (lookup, means) in engines.items()}
+    """A shelf of the notes that are weighed."""
+    kept = [note for note in with_handed(notes) if note.weighed]
+    texts, force = [Texts.of(note) for note in kept], [note.hintable for note in kept]
+    vectors = {name: vectors_of(texts, lookup, means, force) for name, (lookup, means) in engines.items()}
     return stack(kept, _kinds(kept), *_postings(kept, glossary), vectors)
 
 
@@ -218,7 +222,7 @@ class ShelfRoom:
         """Prepare the notes and keep them. What did not change is taken over; nothing is embedded by the larger
         engine, but vectors that `embed` made are used. Raises StoreError.
         """
-        kept = [note for note in with_handed(notes) if note.hintable]
+        kept = [note for note in with_handed(notes) if note.weighed]
         digests = [note_digest(note) for note in kept]
         old = load_shelf(self.path)
         due = self._due(old[0], old[1], kept, digests) if old is not None else frozenset[str]()
@@ -288,7 +292,7 @@ class ShelfRoom:
         """
         wanted: dict[bytes, tuple[str, str]] = {}
         for note in notes:
-            if note.hintable:
+            if note.weighed:
                 wanted |= _vector_names(Texts.of(note))
         known = self.vectors.known(list(wanted))
         missing = [digest for digest, there in zip(wanted, known, strict=True) if not there][:most]

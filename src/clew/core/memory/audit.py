@@ -15,6 +15,8 @@ from clew.errors import UsageError
 FORMAT: Final = 1
 """Number of the form of a file, in its first line."""
 KINDS: Final = ("recall", "hint", "miss", "write", "redaction", "exclusion", "reject", "sync", "injection", "purge")
+NEEDLESS: Final = "needless"
+"""Number of a miss to which nothing is lacking: small talk, for instance."""
 MOST_LINE: Final = 32_768
 """Bytes of a line; no entry comes near, so a longer line is damage."""
 MOST_QUERY: Final = 160
@@ -61,6 +63,8 @@ class Choice:
     kinds: frozenset[str] = frozenset()
     workspace: str | None = None
     """Entries of this workspace and of none; None for every workspace."""
+    lacking: bool = False
+    """Leave out misses to which nothing is lacking."""
     text: str = ""
     """Stands in a reason, a query or a reference, in capitals or not."""
 
@@ -71,6 +75,8 @@ class Choice:
         if (self.kinds and entry.kind not in self.kinds) or (
             self.workspace is not None and entry.workspace not in ("", self.workspace)
         ):
+            return False
+        if self.lacking and entry.kind == "miss" and NEEDLESS in entry.numbers:
             return False
         return not self.text or self.text.casefold() in "\n".join((entry.reason, entry.query, *entry.refs)).casefold()
 

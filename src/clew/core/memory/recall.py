@@ -42,7 +42,13 @@ class Note:
     @property
     def hintable(self) -> bool:
         """Whether it may ever be a hint: active, with a description, replaced by nothing. Expiry is asked apart."""
-        return bool(self.id and self.description.strip()) and self.status == "active" and not self.superseded_by
+        return self.weighed and self.status == "active" and not self.superseded_by
+
+    @property
+    def weighed(self) -> bool:
+        """Whether it is prepared for recall: also what is superseded or deprecated, so that the trail can tell that it
+        was held back."""
+        return bool(self.id and self.description.strip()) and self.status != "deleted"
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,9 +156,10 @@ def quantised(rows: Floats) -> NDArray[np.int8]:
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """n prepared notes. Superseded, deleted and undescribed ones are not on the shelf.
+    """n prepared notes. Deleted and undescribed ones are not on the shelf.
 
-    expires (n,) days since 1970 or a far future; types (n,) index of TYPES; user (n,) whether the scope is the user;
+    expires (n,) days since 1970 or a far future, GONE for what is superseded or deprecated;
+    types (n,) index of TYPES; user (n,) whether the scope is the user;
     places (n,) index of `workspaces`; kinds (n,) bits of actions; chinese (n,); `engines` by name.
     """
 
@@ -246,11 +247,19 @@ def days(date: str) -> int:
 
 
 _NEVER: Final = 2**30
+GONE: Final = -1
+"""In the place of a day: before any on which somebody asks."""
 
 
 def project_of(note: Note) -> str:
     """The project that a note names: its workspace, else the first tag of a project note."""
     return "" if note.scope == "user" else (note.workspace or (note.tags[0] if note.tags else "")).casefold()
+
+
+def _last_day(note: Note) -> int:
+    if not note.hintable:
+        return GONE
+    return days(note.expires) if note.expires else _NEVER
 
 
 def stack(
@@ -261,7 +270,7 @@ def stack(
     spoken: Spoken,
     engines: Mapping[str, Vectors],
 ) -> Shelf:
-    """A shelf of notes that are all hintable, with what was made of them in the same order."""
+    """A shelf of notes that are all weighed, with what was made of them in the same order."""
     projects = sorted({project_of(note) for note in notes} | {note.workspace for note in notes} | {""})
     number = {name: at for at, name in enumerate(projects)}
     return Shelf(
@@ -271,7 +280,7 @@ def stack(
         workspaces=tuple(projects),
         places=np.array([number[note.workspace] for note in notes], np.int32),
         projects=np.array([number[project_of(note)] for note in notes], np.int32),
-        expires=np.array([days(note.expires) if note.expires else _NEVER for note in notes], np.int32),
+        expires=np.array([_last_day(note) for note in notes], np.int32),
         types=np.array([TYPES.index(note.type) if note.type in TYPES else len(TYPES) - 1 for note in notes], np.int8),
         user=np.array([note.scope == "user" for note in notes], np.bool_),
         kinds=kinds,

@@ -21,7 +21,7 @@ from clew.app import App
 from clew.core.context.fragment import Exchange
 from clew.core.context.mode import Mode
 from clew.core.ports import Model
-from clew.core.text.printable import printable
+from clew.core.text.printable import counted, printable
 from clew.entrypoints.cli.page import Page, space
 from clew.entrypoints.cli.progress import bar
 from clew.entrypoints.cli.stopping import stop_status, undisturbed
@@ -112,6 +112,7 @@ def ask(preview: bool, debug: bool, verbose: bool, quiet: bool, **given: Any) ->
             _preview(gathered, language, as_json=as_json, quiet=debug)
             return
         answer = Answer()
+        _injected(app, wish, gathered, "the prompt" if model else "an answer without a model")
         try:
             if debug:
                 with contextlib.suppress(OSError):
@@ -140,6 +141,7 @@ def context(**given: Any) -> None:
         thread = _thread(app, store, new=given["new"])
         gathered = _gather(app, wish, earlier(store, app.workspace.id, thread) if store else ())
         _notices(app, *(store.notices if store else ()), *_without_git(app, wish), *_without_table(), *gathered.notices)
+    _injected(app, wish, gathered, "the prompt that `clew context` prints")
     report = gathered.snapshot.report
     if given["as_json"]:
         messages = [{"role": m.role, "blocks": list(m.blocks)} for m in gathered.snapshot.messages()]
@@ -187,6 +189,16 @@ def _kept(app: App, store: ExchangeStore | None, thread: str, wish: Wish, gather
     except StoreError as error:
         return say("note", app.language) + say("ask.not-kept", app.language, translated(str(error), app.language))
     return ""
+
+
+def _injected(app: App, wish: Wish, gathered: Gathered, where: str) -> None:
+    """Leave in the trail which notes go along."""
+    kept = [one for one in gathered.snapshot.report.kept if one.source == "memory"]
+    if kept:
+        lines = sum(one.form == "line" for one in kept)
+        reason = f"into {where}: {counted(lines, 'hint')}, {counted(len(kept) - lines, 'passage')}"
+        refs = tuple(one.ref for one in kept)
+        app.audit.write("injection", refs=refs, query=wish.question, workspace=app.workspace.id, reason=reason)
 
 
 def _gather(app: App, wish: Wish, exchanges: Sequence[Exchange]) -> Gathered:

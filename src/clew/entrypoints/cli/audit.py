@@ -33,7 +33,7 @@ Examples:
   clew audit --kind write --kind reject --all --json"""
 )
 @click.option("--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="Only entries of this kind. Repeatable.")
-@click.option("--misses", is_flag=True, help="Only what was looked for and not found.")
+@click.option("--misses", is_flag=True, help="Only what was looked for and not found, without small talk.")
 @click.option("--since", metavar="TIME", help="From this time on: `2d`, `12h` or a date, in UTC.")
 @click.option("--until", metavar="TIME", help="Up to this time.")
 @click.option("--text", metavar="TEXT", help="Only entries with this text in a reference, query or reason.")
@@ -68,6 +68,7 @@ def audit(
         kinds=frozenset((*kinds, "miss") if misses else kinds),
         workspace=None if everything else workspace if workspace is not None else app.workspace.id,
         text=text or "",
+        lacking=misses,
     )
     # Nothing is written, so nothing is to be redacted.
     reading = Audit(app.home.data / "audit", str).entries(choice)
@@ -110,8 +111,12 @@ def _line(entry: Entry, columns: int, called: Mapping[str, str] | None) -> str:
     subject = padded(cut(first, _REFS - len(more) if columns else 0) + more, _REFS)
     where = f"{shown_workspace(entry.workspace, called)}: " if called is not None and entry.workspace else ""
     reason = where + printable(entry.reason)
+    if entry.kind == "miss" and entry.query:
+        # What was asked tells what is lacking; which note came nearest stands in --json.
+        subject, reason, room = "", f"{printable(entry.query)} · {reason}", columns - len(time) - 9 - 2
     kind = click.style(f"{printable(entry.kind, 9):<9}", fg=_COLORS.get(entry.kind))
-    return f"{pale(time)} {kind} {subject} {cut(reason, room if columns else 0)}".rstrip()
+    rest = cut(reason, room if columns else 0)
+    return f"{pale(time)} {kind} {subject}{' ' * bool(subject)}{rest}".rstrip()
 
 
 def _tell(app: App, reading: Reading, count: int, limit: int, chosen: bool) -> None:

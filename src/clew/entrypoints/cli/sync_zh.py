@@ -160,7 +160,7 @@ SYNC_HELP: dict[str, str] = {
     "Show what memory did and did not do, and why, newest first.": "显示记忆做了什么、没做什么及其原因，最新的在前。",
     "Every search, hint, miss, write, removed secret and exclusion leaves a line. Times are UTC. The trail lies in the data folder and never leaves this machine.": "每次检索、提示、未命中、写入、移除机密和排除都会留下一行。时间为 UTC。记录存放在数据目录中，绝不离开本机。",
     "Only entries of this kind. Repeatable.": "只列出这一类条目。可重复。",
-    "Only what was looked for and not found.": "只列出查找而未找到的。",
+    "Only what was looked for and not found, without small talk.": "只列出查找而未找到的，不含寒暄。",
     "From this time on: `2d`, `12h` or a date, in UTC.": "从此时起：`2d`、`12h` 或日期（UTC）。",
     "Up to this time.": "到此时为止。",
     "Only entries with this text in a reference, query or reason.": "只列出引用、查询或原因中含有此文本的条目。",
