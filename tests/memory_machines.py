@@ -50,6 +50,11 @@ class Machine:
         assert not ok or done.returncode == 0, done.stderr
         return os.fsdecode(done.stdout).strip()
 
+    def unsaid(self) -> set[str]:
+        """What git sees as changed here, without documents of two versions, which may each have their own in place."""
+        rows = {row.rpartition(" ")[2] for row in self.run("status", "--short").splitlines()}
+        return rows - {path for pair in self.open_conflicts() for path in pair}
+
     def history(self) -> set[str]:
         """Every text that can be reached from HEAD."""
         rows = [row.split(" ", 1)[0] for row in self.run("rev-list", "--objects", "HEAD").splitlines()]
@@ -68,6 +73,15 @@ class Machine:
     def open_conflicts(self) -> list[tuple[str, str]]:
         """Document and copy of each conflict."""
         return [(one.path, one.copy) for one in conflicts(self.root)]
+
+
+def are_alike(one: Machine, other: Machine) -> bool:
+    """Whether both have the same files; of a document with two versions each may have its own in place."""
+    mine, theirs = one.files(), other.files()
+    for document, copy in one.open_conflicts():
+        if (mine.get(document), mine.get(copy)) == (theirs.get(copy), theirs.get(document)):
+            mine[document], mine[copy] = theirs[document], theirs[copy]
+    return mine == theirs
 
 
 def remote_of(folder: Path) -> Path:

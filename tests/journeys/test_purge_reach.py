@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -105,8 +106,10 @@ def test_a_trail_that_is_held_is_waited_for_so_long_and_no_longer(tmp_path: Path
     path.write_bytes(b"one\n")
     with path.open("rb") as holder:
         fcntl.flock(holder, fcntl.LOCK_EX)
+        began = time.monotonic()
         with pytest.raises(StoreBusy, match=r"2026-03\.jsonl") as raised:
             rewrite(path, lambda old: old + b"two\n", seconds=0.05)
+        assert time.monotonic() - began < 20
         assert raised.value.hint and path.read_bytes() == b"one\n"
     assert rewrite(path, lambda old: old + b"two\n", seconds=0.05)
 
