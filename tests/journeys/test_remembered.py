@@ -54,11 +54,12 @@ def test_who_asks_what_was_decided_gets_the_note_itself(yard: Path, question: st
 
 @pytest.mark.requirement("W-06", "P-02")
 def test_what_was_noted_keeps_its_room_before_files_that_are_merely_like_the_question(yard: Path) -> None:
-    rows = "\n".join(f"def release_job_{at}(): return 'the release job decides about step {at}'" for at in range(40))
-    write(yard, {f"release/job_{at}.py": rows for at in range(8)})
-    clew("note", "It runs on Thursdays at 10:00 and takes forty minutes.", "--name", "Release job", cwd=yard)
+    row = 'def release_job_{}():\n    """The release job decides about step {}."""\n    return "release job"\n'
+    write(yard, {f"release/job_{at}.py": row.format(at, at) for at in range(40)})
+    text = "The release job runs on Thursdays at 10:00 and takes forty minutes, " + "with a pause after each ship, " * 9
+    clew("note", text, "--name", "Release job", cwd=yard)
     question = "What did we decide about the release job?"
-    report = clew("context", "--json", "--max-tokens", "3000", question, cwd=yard).json["report"]
+    report = clew("context", "--json", "--max-tokens", "1500", question, cwd=yard).json["report"]
     assert any(one["source"] == "related" and one["cause"] == "budget" for one in report["trimmed"]), "room is short"
     assert [one["form"] for one in report["kept"] if one["source"] == "memory"] == ["body"]
 
