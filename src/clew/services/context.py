@@ -212,8 +212,8 @@ def gather_from(
         # A weak match says nothing about the question: it may well be about this project, and nothing here answers it.
         relevance=related.probability if likely else None,
     )
-    decision = decide(wish.question, evidence, load_mode_model())
-    decision = in_place(decision, likely=likely, named=_named(wish.question, place))
+    by_words = decide(wish.question, evidence, load_mode_model())
+    decision = in_place(by_words, likely=likely, named=_named(wish.question, place))
     if goes_on is Follow.OWN:
         decision = on_its_own(decision, likely=likely)
     elif goes_on is Follow.JOINS and exchanges and points_back(wish.question):
@@ -241,15 +241,11 @@ def gather_from(
     alone = decision.code == "rich.commits" and not (related.symbols or related.paths)
     alone = alone or any(fragment.ref == MISSING for fragment in fragments)
     if decision.mode is Mode.RICH and found and not alone:
-        fragments += related_fragments(
-            related,
-            read,
-            wish.weights.get("related", 80),
-            most=max(20, min(wish.max_tokens // 200, 400)),
-            redacts=wish.redacts,
-        )
+        most = max(20, min(wish.max_tokens // 200, 400))
+        weight = wish.weights.get("related", 80)
+        fragments += related_fragments(related, read, weight, most=most, redacts=wish.redacts)
     # A map of the tree answers who asks for one, whatever passages are like the question.
-    found = found or any(fragment.source == "tree" for fragment in fragments if "tree" in side_asked)
+    found |= any(fragment.source == "tree" for fragment in fragments if "tree" in side_asked)
     snapshot = _assembled(wish, fragments, decision, side_asked, found=found, reason=reason)
     notices = (*attached.notices, *filter(None, [freshened.notice]))
     if decision.mode is Mode.RICH and found and related.unknown:
