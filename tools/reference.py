@@ -186,7 +186,7 @@ VARIABLES = """\
 | variable | meaning |
 | --- | --- |
 | `CLEW_HOME` | One folder for settings, history and indexes, instead of the usual places. An absolute path. |
-| `HOME` | Where the usual places are. An absolute path; where it is not set, the home that the system has for the user. |
+| `HOME` | Where the usual places are. An absolute path; where it is not set, the home that the system knows. |
 | `CLEW_NO_CONTEXT` | Anything but `0`, `false`, `no` or `off`: no context is gathered. |
 | `CLEW_NO_CACHE` | The same for kept outcomes of searches. |
 | `CLEW_THREAD` | Name of the thread that questions belong to; without it, the terminal. |

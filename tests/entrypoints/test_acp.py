@@ -117,7 +117,8 @@ async def working(world: World, *, editor: Editor | None = None) -> AsyncIterato
     connection = ClientSideConnection(held, asyncio.StreamWriter(way, protocol, reader, loop), reader)  # type: ignore[arg-type]
     try:
         answer = await connection.initialize(protocol_version=acp.PROTOCOL_VERSION)
-        assert answer.protocol_version == acp.PROTOCOL_VERSION and answer.agent_info.name == "clew"
+        assert answer.protocol_version == acp.PROTOCOL_VERSION
+        assert answer.agent_info is not None and answer.agent_info.name == "clew"
         yield Room(world, held, connection)
     finally:
         way.close()

@@ -167,7 +167,7 @@ KINDS = {
 }
 """Every error, with what it says where it is told no more."""
 NEVER_SHOWN = ("git_process.py", "services/tools/", "adapters/shells.py", "adapters/programs.py")
-"""Errors of blobs that Clew itself named; nothing hands them on. What tools answer is read by a model, not by a person."""
+"""Errors of blobs that Clew itself named, which nothing hands on; and what tools answer, which a model reads."""
 TOO_GENERAL = {"{}: {}", "`{}`: {}", "git {}: {}", "{}; {}", "{}{}", "{}"}
 COMMAND = re.compile(r"^(pip install --force|rm -r|`clew|clew |curl|--min|… \|)")
 """A hint that is something to type."""

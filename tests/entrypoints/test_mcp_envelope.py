@@ -17,6 +17,7 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import ListRootsResult, Root
 from mcp_types.methods import validate_server_result
+from pydantic import FileUrl
 from tests.command import ARGV, environ
 from tests.entrypoints.test_mcp import fill
 from tests.entrypoints.test_mcp_http import BEGIN, TYPES, post
@@ -195,8 +196,8 @@ def test_a_header_that_stands_twice_and_a_revision_nobody_speaks_are_refused(hom
 def test_the_reference_client_speaks_the_newest_revision_and_says_its_folders(
     home: Path, repo: Path, tmp_path: Path, transport: str
 ) -> None:
-    async def roots(_context: Any) -> ListRootsResult:
-        return ListRootsResult(roots=[Root(uri=repo.as_uri())])
+    async def roots(context: Any) -> ListRootsResult:
+        return ListRootsResult(roots=[Root(uri=FileUrl(repo.as_uri()))])
 
     async def work(client: Client) -> None:
         assert client.session.protocol_version == NEWEST

@@ -242,7 +242,8 @@ def test_endpoint_variables_stand_beside_those_of_the_user(root: Path) -> None:
 def test_the_user_names_language_servers_or_switches_them_off(
     root: Path, user: str, variable: str, value: dict[str, str]
 ) -> None:
-    assert load(root, "", user, **({"CLEW_LSP": variable} if variable else {})).settings.lsp == value
+    environ = {"CLEW_LSP": variable} if variable else dict[str, str]()
+    assert load(root, "", user, None, **environ).settings.lsp == value
 
 
 @pytest.mark.parametrize(

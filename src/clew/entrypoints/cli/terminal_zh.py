@@ -55,7 +55,10 @@ TERMINAL_TEXTS: dict[str, tuple[str, str]] = {
     "permit.always": ("a always {}", "a 总是允许 {}"),
     "permit.no": ("n no", "n 不允许"),
     "permit.stop": ("Esc no, and stop", "Esc 不允许并停止"),
-    "permit.why": ("Why not? It goes to the model; Enter alone gives no reason.", "为什么不？会告诉模型；直接回车则不说明。"),
+    "permit.why": (
+        "Why not? It goes to the model; Enter alone gives no reason.",
+        "为什么不？会告诉模型；直接回车则不说明。",
+    ),
     "permit.rule": ("allowed from now on in this session: {}", "本会话从现在起允许：{}"),
     "permit.refused": ("not allowed", "未允许"),
     "session.none": ("no session was begun in this workspace", "此工作区还没有会话"),
@@ -69,7 +72,10 @@ TERMINAL_TEXTS: dict[str, tuple[str, str]] = {
     "cmd.number": ("{} is no number of a hint: /hints lists them", "{} 不是提示的编号：/hints 列出全部"),
     "cmd.model": ("{} works from now on", "从现在起使用 {}"),
     "cmd.models": ("{} is at work; `/model provider:name` changes it", "当前使用 {}；`/model provider:name` 可更换"),
-    "cmd.new": ("a fresh window: what was said is no longer in it, the handoff is", "新的窗口：之前的对话不在其中，交接内容在"),
+    "cmd.new": (
+        "a fresh window: what was said is no longer in it, the handoff is",
+        "新的窗口：之前的对话不在其中，交接内容在",
+    ),
     "cmd.fork": ("session {} goes on from {}", "会话 {} 从 {} 继续"),
     "cmd.exported": ("exported to {}", "已导出到 {}"),
     "cmd.allow": ("allowed without asking: {}", "无需询问即允许：{}"),
@@ -89,7 +95,10 @@ TERMINAL_TEXTS: dict[str, tuple[str, str]] = {
 
 COMMANDS_HELP: dict[str, tuple[str, str]] = {
     "/help": ("this list", "本列表"),
-    "/context": ("what the last run began with, in tokens; `full`: the whole text", "上次运行开头的内容及 token；`full`：全文"),
+    "/context": (
+        "what the last run began with, in tokens; `full`: the whole text",
+        "上次运行开头的内容及 token；`full`：全文",
+    ),
     "/hints": ("hints of this session and why; `reject N`", "本会话的提示及原因；`reject N` 拒绝"),
     "/memory": ("search what is remembered", "搜索记忆"),
     "/plan": ("the plan", "计划"),
