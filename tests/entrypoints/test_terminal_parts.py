@@ -53,6 +53,14 @@ def test_it_does_not_matter_where_the_pieces_are_cut(text: str, cuts: list[int])
     assert blocks(text, *cuts) == blocks(text)
 
 
+def test_one_answer_leaves_nothing_for_the_next() -> None:
+    made = Blocks()
+    made.feed("You said hello")
+    assert made.end() == "You said hello"
+    made.feed("Done.")
+    assert made.end() == "Done."
+
+
 def test_a_list_and_fenced_code_stay_whole_whatever_blank_lines_they_have() -> None:
     text = "before\n\n- one\n\n  more\n\n- two\n\nafter\n\n```\na\n\nb\n```\nend\n"
     assert blocks(text) == ["before", "- one\n\n  more\n\n- two", "after", "```\na\n\nb\n```", "end"]

@@ -21,14 +21,14 @@ class Blocks:
         self.tail = ""
         """What is not finished."""
         self._lines: list[str] = []
+        self._rest = ""
         self._fence = ""
         self._list = False
         self._blank = False
 
     def feed(self, piece: str) -> list[str]:
         """The blocks that are finished now."""
-        self._rest = getattr(self, "_rest", "") + piece
-        *whole, self._rest = self._rest.split("\n")
+        *whole, self._rest = (self._rest + piece).split("\n")
         found = [block for line in whole if (block := self._line(line))]
         self.tail = "\n".join((*self._lines, self._rest))
         return found
