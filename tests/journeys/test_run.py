@@ -14,6 +14,8 @@ from tests.agents import World, calls, laid_out, last_user, says, told, world
 from tests.command import write
 from tests.scripted_server import Asked, Call, Turn
 
+from clew.errors import UsageError
+
 RETRY_NOTE = ("note", "Retries are capped at five attempts since the outage in May.", "--name", "retry cap",
               "--when", "why does the retry test time out?")  # fmt: skip
 
@@ -85,6 +87,18 @@ def test_instruction_files_are_read_once_a_session_and_a_change_is_announced_onc
     here.run("two", "--continue", cwd=deep, play=[says("2")])
     assert here.asked()[-1].json["system"][1]["text"] == injected
     assert "AGENTS.md changed since this session began" in told(here.asked()[-1])
+
+
+@pytest.mark.requirement("R-04")
+@pytest.mark.parametrize(
+    ("size", "words"), [(70_000, "the rest of AGENTS.md is left out"), (20_000_000, "is too long to be read")]
+)
+def test_a_huge_instruction_file_is_cut_or_named_and_never_passed_over_in_silence(
+    here: World, size: int, words: str
+) -> None:
+    write(here.repository, {"AGENTS.md": "Tests first.\n" * (size // 13)})
+    here.run("one", play=[says("1")])
+    assert words in here.asked()[-1].json["system"][1]["text"]
 
 
 @pytest.mark.requirement("R-04")
@@ -254,6 +268,17 @@ def test_a_request_that_failed_is_sent_again_byte_for_byte_and_doubles_nothing(h
     assert asked[1].body == asked[2].body
     assert told(asked[-1]).count("mend the berths") == 1
     assert [line["text"] for line in here.lines() if line["type"] == "answer"] == ["look", "Done."]
+
+
+def test_a_message_without_a_word_begins_no_run(here: World) -> None:
+    with here.talk() as talk, pytest.raises(UsageError, match="nothing to do"):
+        talk.run("  \n", says("What?"))
+    assert here.asked() == []
+
+
+def test_an_answer_without_a_word_is_told(here: World) -> None:
+    done = here.run("look", play=[says(" "), says(" "), says(" ")])
+    assert "the model answered nothing" in done.err
 
 
 @pytest.mark.parametrize(

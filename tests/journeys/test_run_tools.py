@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from tests.agents import World, calls, last_user, says, told, world
 from tests.command import write
-from tests.scripted_server import Asked, Turn
+from tests.scripted_server import Asked, Call, Turn
 
 from clew.core.agent.effects import Effect
 from clew.core.agent.events import Steered
@@ -275,6 +275,24 @@ def test_a_tool_that_breaks_answers_the_model_and_the_run_goes_on(here: World) -
     assert done.out == "All answered.\n"
     content = here.asked()[-1].json["messages"][-1]["content"]
     assert [block["is_error"] for block in content if block["type"] == "tool_result"] == [True] * 8
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai"])
+@pytest.mark.parametrize(
+    "arguments", ["[1]", '"text"', "null", "7", '{"path": ', '{"path": NaN}', '{"path": "\\ud800"}']
+)
+def test_arguments_that_are_no_object_are_answered_and_the_call_beside_them_is_carried_out(
+    here: World, provider: str, arguments: str
+) -> None:
+    if provider == "openai":
+        here.environment |= {
+            "CLEW_MODEL": "openai:gpt-5-mini", "OPENAI_BASE_URL": f"{here.server.url}/v1", "OPENAI_API_KEY": "k" * 20,
+        }  # fmt: skip
+    done = here.run("look", play=[calls(Call("read", arguments), READ), says("All answered.")])
+    assert done.out == "All answered.\n", done.err
+    text = told(here.asked()[-1]) + here.asked()[-1].body.decode()
+    assert "no JSON object" in text or "error" in text
+    assert "for attempt in range" in text
 
 
 def test_the_tools_are_the_same_in_the_same_order_in_every_request(here: World) -> None:

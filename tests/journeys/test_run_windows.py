@@ -169,6 +169,34 @@ def test_a_window_that_is_full_is_followed_by_a_fresh_one_without_losing_the_tas
     assert record.final == "The retry waits 31 seconds in all."
 
 
+@pytest.mark.requirement("W-11", "R-06")
+@pytest.mark.parametrize("known", [True, False])
+def test_earlier_runs_that_are_too_much_for_the_model_leave_and_the_task_is_done(here: World, known: bool) -> None:
+    """A session that moves to a smaller model: its window is known, or its provider says so."""
+
+    def decide(asked: Asked) -> Turn:
+        return Turn(fault="overflow") if len(asked.body) > 45_000 else says("Done.")
+
+    with here.talk() as talk:
+        for number in range(12):
+            talk.run(f"{number} " + "What is it about the tides? " * 90, says("It is the moon. " * 200))
+        record = talk.run("and now?", decide=decide, window=16_000 if known else None)
+        assert (record.outcome, record.final) == ("finished", "Done.")
+    assert "and now?" in told(here.asked()[-1])
+
+
+@pytest.mark.requirement("R-04", "W-11")
+def test_what_changed_in_an_instruction_file_is_told_again_in_a_fresh_window(here: World) -> None:
+    write(here.repository, {"AGENTS.md": "Tests first.\n"})
+    with here.talk() as talk:
+        talk.run("one", says("1"))
+        write(here.repository, {"AGENTS.md": "Tests last.\n"})
+        look = calls(("read", {"path": "README.md"}), text="I look.")
+        talk.run("two", look, calls(("new_context", {})), says("2"))
+    seen = [told(asked).count("AGENTS.md changed since") for asked in here.asked()]
+    assert seen == [0, 1, 1, 1]
+
+
 @pytest.mark.requirement("W-05", "W-11")
 def test_a_resumed_session_begins_with_the_hint_of_its_window_byte_for_byte(here: World) -> None:
     with here.talk() as talk:

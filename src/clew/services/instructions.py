@@ -11,12 +11,14 @@ from typing import Final
 from clew.adapters.regular import read_regular
 from clew.core.agent.prompt import Injection
 from clew.core.text.printable import visible
-from clew.errors import ClewError
+from clew.errors import ClewError, OverBudget
 
 NAMES: Final = ("AGENTS.md", "CLAUDE.md")
 """In each folder the first that exists counts: many projects keep both, one of them saying `@AGENTS.md`."""
 MOST: Final = 32_000
-"""Bytes of one file that are read; more is cut, which is said."""
+"""Characters of one file that go along; more is cut, which is said."""
+MOST_READ: Final = 16_000_000
+"""Bytes of a file that is looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,12 @@ def read_instructions(root: Path, cwd: Path, redact: Callable[[str], str]) -> In
             if not path.is_file() or not path.resolve().is_relative_to(root.resolve()):
                 continue
             try:
-                content = read_regular(path, MOST * 8)
+                content = read_regular(path, MOST_READ)
+            except OverBudget:
+                shown = path.relative_to(root).as_posix()
+                digests[shown] = "too long"
+                found.append(Injection(shown, f"[{shown} is too long to be read here; `read` shows it]"))
+                break
             except (ClewError, OSError):
                 continue
             text = content.decode("utf-8", "replace").lstrip("\ufeff")

@@ -20,7 +20,7 @@ from clew.core.agent.events import (
 )
 from clew.core.agent.permissions import Permit, Rule
 from clew.core.agent.prompt import Injection, core_for, injections
-from clew.core.agent.record import RunRecord, recent
+from clew.core.agent.record import RunRecord, recent, shown
 from clew.core.context.assemble import assemble
 from clew.core.context.budget import Budget
 from clew.core.context.fences import clean
@@ -28,6 +28,7 @@ from clew.core.context.fragment import DEFAULT_WEIGHTS, Fragment
 from clew.core.context.layers import Frame, Layer, Snapshot
 from clew.core.memory.recall import Hint
 from clew.core.ports import Message, Tokenizer
+from clew.errors import OverBudget, UsageError
 from clew.services.handoff import Handed
 from clew.services.hinting import Hinted as HintedBy
 from clew.services.mcp_servers import McpServers
@@ -142,6 +143,10 @@ class Session:
         self.window = read.windows
         self.hint = read.hint
         self.interrupt = Interrupt()
+        self.left = 0
+        """How many of the oldest runs have left because the model takes no more."""
+        self.noted: list[str] = []
+        """What the run that is under way was told once, for a fresh window within it."""
         self.trouble: list[str] = []
         """What the user should know when the next run begins: what could not be opened or loaded."""
         self.last: Prepared | None = None
@@ -164,7 +169,10 @@ class Session:
         from clew.services.run_desk import Run  # noqa: PLC0415 -- the two know each other
 
         self.interrupt = interrupt or Interrupt()
+        if not message.strip():
+            raise UsageError("there is nothing to do", hint='clew run "make the retry test pass"')
         self.number = self._next()
+        self.noted = []
         run = Run(self, engine, limits, person, self.number, clean(self.around.redact(message)))
         if self.around.delegation is not None:
             self.around.delegation.run = run
@@ -209,7 +217,7 @@ class Session:
     def open_window(self, reason: str, message: str, model: str, limits: Limits) -> Prepared:
         """A fresh window within a run: the layers, the hint, the message again. The handoff was saved before."""
         self._open_window(reason, self.number, ())
-        prepared = self.prepare(message, model, limits, notices=(GO_ON,))
+        prepared = self.prepare(message, model, limits, notices=(GO_ON, *self.noted))
         self.last = prepared
         return prepared
 
@@ -225,14 +233,30 @@ class Session:
     def prepare(
         self, message: str, model: str, limits: Limits, hints: Sequence[Hint] = (), notices: Sequence[str] = ()
     ) -> Prepared:
-        """The layers for a message. Raises OverBudget."""
-        frame = Frame(stable=self._stable(model), context="", nothing="", question="")
+        """The layers for a message. Where they are more than the model takes, earlier runs leave, the oldest first.
+
+        Raises OverBudget where the message is too long without any.
+        """
         fragments = [*self._hinted(hints), *self._aside(notices)]
         tools = self.around.tokenizer.count(msgspec.json.encode(self.offered()).decode())
         budget = Budget(max(limits.window - tools - _MARGIN, limits.answer + 1), limits.answer, self.around.tokenizer)
-        snapshot = assemble(message, fragments, "rich", budget, frame, reason="a run", found=True)
+        while True:
+            frame = Frame(stable=self._stable(model), context="", nothing="", question="")
+            try:
+                snapshot = assemble(message, fragments, "rich", budget, frame, reason="a run", found=True)
+                break
+            except OverBudget:
+                if not self.shorten():
+                    raise
         blocks = tuple(block for layer in snapshot.layers[len(frame.stable) :] for block in layer.blocks)
         return Prepared(snapshot, blocks, tools)
+
+    def shorten(self) -> bool:
+        """Let the older half of the earlier runs leave, since the model takes no more; False where none is left."""
+        runs = len(self.records) - self.left
+        seen = runs - shown(runs)
+        self.left = len(self.records) - seen // 2
+        return seen > 0
 
     def offered(self) -> list[Mapping[str, Any]]:
         """The tools as the model is told of them."""
@@ -246,7 +270,7 @@ class Session:
         layers.append(Layer("session_identity", "user", (self.opened.identity,)))
         if self.hint:
             layers.append(Layer("recent_chat", "user", (self.hint,)))
-        layers += [Layer("recent_chat", one.role, one.blocks) for one in recent(self.records)]
+        layers += [Layer("recent_chat", one.role, one.blocks) for one in recent(self.records[self.left :])]
         return tuple(layers)
 
     def _hinted(self, hints: Sequence[Hint]) -> list[Fragment]:
@@ -255,7 +279,9 @@ class Session:
         return [Fragment("memory", "memory_hints", text, weight)] if text else []
 
     def _aside(self, notices: Sequence[str]) -> list[Fragment]:
-        every = (*notices, *self.around.notices())
+        fresh = list(self.around.notices())
+        self.noted = fresh or self.noted
+        every = (*notices, *fresh)
         told = [Fragment("notice", f"notice:{at}", f"{NOTICE_HEAD}\n{one}", 90) for at, one in enumerate(every, 1)]
         shells = self.around.shells()
         return [*told, *([Fragment("shells", "shell_hints", shells, 40)] if shells else [])]

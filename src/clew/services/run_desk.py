@@ -28,7 +28,7 @@ from clew.core.agent.events import (
     Steered,
     WindowOpened,
 )
-from clew.core.agent.loop import Answer, Call, Finish, Offer, Result
+from clew.core.agent.loop import BAD_ARGUMENTS, Answer, Call, Finish, Offer, Result
 from clew.core.agent.milestones import Milestones
 from clew.core.agent.permissions import Permit, verdict
 from clew.core.agent.record import RunRecord
@@ -115,13 +115,14 @@ class Run:
             )  # fmt: skip
             if self.spent and finish.kind == "left":
                 return Finish("limit", finish.text)
-            overflown = isinstance(finish.error, ModelOverflow) and self.steps > before
+            overflown = isinstance(finish.error, ModelOverflow)
             if not (finish.kind == "left" or overflown) or keeper is None:
                 return finish
             if overflown:
-                self.around.wanted.append("the model takes no more")
-                if not self._saved("fill"):
+                # At the first request of a window nothing can be handed over; what is said of earlier runs is too much.
+                if not (self._saved("fill") if self.steps > before else session.shorten()):
                     return finish
+                self.around.wanted.append("the model takes no more")
             why = self.around.wanted[0]
             prepared = session.open_window(why, self.message, self._model, self.limits)
             self.tell(WindowOpened(session.window, why))
@@ -224,6 +225,10 @@ class Run:
                 step, answer.text, len(answer.calls), usage.input, usage.cached, answer.written, usage.output
             )
         )  # fmt: skip
+        if answer.filtered:
+            self.tell(Notice("the provider's filter ended the answer"))
+        elif not answer.calls and not answer.text.strip():
+            self.tell(Notice("the model answered nothing"))
         if answer.cut:
             self.tell(Notice(f"the answer ended at its limit of {self.limits.answer} tokens"))
         self._level(answer)
@@ -312,6 +317,11 @@ class Run:
 
     def _called(self, call: Call) -> Result:
         tool = self._tools[call.name]
+        if BAD_ARGUMENTS in call.arguments:
+            self.tell(Calling(call.id, call.name, call.name, dict(call.arguments)))
+            return self._told(
+                call, Reply("error: the arguments are no JSON object\nhint: send one object", failed=True)
+            )
         try:
             given = tool.read(call.arguments)
         except msgspec.ValidationError as error:

@@ -7,6 +7,7 @@ it was given; a later request only ever adds behind the last byte of the one bef
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -50,8 +51,9 @@ from clew.adapters.models import failures
 from clew.adapters.models.endpoints import Endpoint
 from clew.adapters.models.provider import CONNECT_PATIENCE, FOREIGN, open_model, usage_of, wait_for
 from clew.core.agent.events import Retrying, Text, Thinking
-from clew.core.agent.loop import Answer, Call, Desk, Finish, Offer, Result
+from clew.core.agent.loop import BAD_ARGUMENTS, Answer, Call, Desk, Finish, Offer, Result
 from clew.core.ports import Message
+from clew.core.text.printable import visible
 from clew.errors import ModelError
 
 pydantic_ai.BANNER_ENABLED = False
@@ -60,6 +62,8 @@ RETRIES: Final = 4
 """How often a request is sent again after it failed, in a row."""
 PATIENCE: Final = 120.0
 """Seconds spent waiting between tries of one request, all together."""
+_LONGEST_BAD: Final = 2_000
+"""Characters that are kept of arguments that are none."""
 _BAD_CALLS: Final = 8
 """How often in a row a model may call a tool that there is not, or with arguments that are no JSON."""
 
@@ -280,6 +284,7 @@ class _Drive:
                 raise ValueError("the stream ended without saying that the answer is complete")
 
     async def _answered(self, response: ModelResponse) -> None:
+        _mend(response)
         answer = _answer(response, self.endpoint.provider)
         self.said = answer.text or self.said
         self.retry, self.patience, self.pending = 0, PATIENCE, True
@@ -392,7 +397,26 @@ def _answer(response: ModelResponse, provider: str) -> Answer:
         usage_of(response.usage, provider),
         response.usage.cache_write_tokens or None,
         response.finish_reason == "length",
+        response.finish_reason == "content_filter",
     )
+
+
+def _mend(response: ModelResponse) -> None:
+    """Give calls whose arguments are no JSON object, or could not be sent again, the raw text under BAD_ARGUMENTS."""
+    for part in response.parts:
+        if type(part) is ToolCallPart and isinstance(part.args, str) and part.args:
+            try:
+                found = json.loads(part.args, parse_constant=_refuse)
+                part.args.encode()
+                json.dumps(found, ensure_ascii=False).encode()
+            except (ValueError, RecursionError):
+                found = None
+            if not isinstance(found, dict):
+                part.args = {BAD_ARGUMENTS: visible(part.args)[:_LONGEST_BAD]}
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no JSON")
 
 
 def _arguments(part: ToolCallPart) -> Mapping[str, Any]:

@@ -111,7 +111,7 @@ def unknown(endpoint: Endpoint, names: Iterable[str], *, suggested: str | None =
     # A list may name what its server then refuses.
     known = [name for name in names if name != endpoint.model]
     near = difflib.get_close_matches(endpoint.model, known, n=1, cutoff=0.5)
-    nearest = near[0] if near else suggested
+    nearest = near[0] if near else (suggested or "").removeprefix(f"{endpoint.provider}:") or None
     if nearest:
         hint = f"did you mean {endpoint.provider}:{nearest}?"
     elif known:

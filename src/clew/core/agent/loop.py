@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
 
 from clew.core.agent.events import Event
 from clew.core.ports import Usage
 from clew.errors import ModelError
+
+BAD_ARGUMENTS: Final = "INVALID_JSON"
+"""In place of arguments that are no JSON object: the text that came."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,8 @@ class Answer:
     """Tokens written to the provider's cache, where it says so."""
     cut: bool = False
     """It ended at the limit of tokens."""
+    filtered: bool = False
+    """The provider's filter ended it."""
 
 
 @dataclass(frozen=True, slots=True)
