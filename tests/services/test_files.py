@@ -244,7 +244,9 @@ def test_own_writes_count_as_read_and_a_new_window_knows_nothing(call: Calls, ro
     assert reply.view == f"--- a/deep/er/a.py\n+++ b/deep/er/a.py\n{reply.text.partition(chr(10))[2]}\n"
     assert reply.changed == (str(root / "deep/er/a.py"),)
     desk.forget()
-    assert "was not read yet" in call.refused("edit_file", path="deep/er/a.py", edits=edits(("three", "four")))
+    told = call.refused("edit_file", path="deep/er/a.py", edits=edits(("three", "four")))
+    assert "was read earlier, but a new run or window begins without what earlier ones read" in told
+    assert "It counts as read now" in told
 
 
 @pytest.mark.requirement("R-12")
@@ -346,8 +348,10 @@ def test_folders_that_are_free_may_be_read_unasked_and_not_written(root: Path, t
 
 @pytest.mark.requirement("R-17")
 def test_what_makes_programs_run_is_asked_like_what_lies_outside(call: Calls) -> None:
-    assert call.asked("write_file", path=".git/hooks/pre-commit", content="x").outside
-    assert not call.asked("write_file", path=".gitignore", content="x").outside
+    for path in (".git/hooks/pre-commit", ".GIT/hooks/x", "a/.Git/config", ".mcp.json", ".clew.yaml", ".CtxMode.yaml"):
+        assert call.asked("write_file", path=path, content="x").outside, path
+    for path in (".gitignore", "AGENTS.md", "CLAUDE.md", "clew.yaml"):
+        assert not call.asked("write_file", path=path, content="x").outside, path
 
 
 @pytest.mark.requirement("R-17")
@@ -439,6 +443,40 @@ def test_an_edit_that_would_put_a_mark_in_the_place_of_a_secret_is_refused(call:
     assert path.read_text() == f'a = 1\ntoken = "{TOKEN}"\n'
     call.good("edit_file", path="conf.py", edits=edits(("a = 1", "a = 2")))
     assert path.read_text() == f'a = 2\ntoken = "{TOKEN}"\n'
+
+
+MADE_UP = ("[REDACTED:password:ab12]", "[REDACTED]", "[redacted]", "[REDACTED password]")
+
+
+@pytest.mark.requirement("R-12")
+@pytest.mark.parametrize("mark", MADE_UP)
+def test_a_mark_that_nobody_was_shown_takes_no_secret_away(call: Calls, root: Path, mark: str) -> None:
+    text = "NAME=x\nDB_PASSWORD=hunter2xyzzy9Q\n"
+    path = put(root, ".env", text)
+    call.good("read", path=".env")
+    for content in (f"DB_PASSWORD={mark}", f"NAME=x\n# {mark}\n", f"NAME=y\nDB_PASSWORD={mark}\n"):
+        told = call.refused("write_file", path=".env", content=content)
+        assert "place of a secret" in told and "ask the user" in told
+    told = call.refused("edit_file", path=".env", edits=[{"first": 2, "last": 2, "new": f"DB_PASSWORD={mark}"}])
+    assert "Edit other lines" in told
+    assert path.read_text() == text
+    call.good("edit_file", path=".env", edits=[{"first": 1, "last": 1, "new": "NAME=y"}])
+    call.good("edit_file", path=".env", edits=[{"first": 1, "last": 0, "new": f"# values are shown as {mark}"}])
+    assert path.read_text() == f"# values are shown as {mark}\nNAME=y\nDB_PASSWORD=hunter2xyzzy9Q\n"
+
+
+@pytest.mark.requirement("R-12")
+def test_a_mark_that_was_shown_does_not_go_into_another_file(call: Calls, root: Path) -> None:
+    put(root, "conf.py", f'token = "{TOKEN}"\n')
+    put(root, "other.py", "a = 1\n")
+    mark = re.search(r"\[REDACTED:[^\]]+:[0-9a-f]{4}\]", call.good("read", path="conf.py"))
+    assert mark is not None
+    call.good("read", path="other.py")
+    assert "stands for a secret" in call.refused("write_file", path="new.py", content=f'token = "{mark[0]}"\n')
+    assert "stands for a secret" in call.refused("write_file", path="other.py", content=f'token = "{mark[0]}"\n')
+    assert not (root / "new.py").exists()
+    # A text about marks is a text like any other.
+    call.good("write_file", path="docs.md", content="A secret is shown as [REDACTED:token:0123] or [REDACTED].\n")
 
 
 @pytest.mark.requirement("R-12")

@@ -257,7 +257,9 @@ class AgentRoom:
         scratch = transcript.folder
         desk = FileDesk(root, self.ground.cwd, self.redact, self.strictly, (scratch,))
         search = Search(root, self.ground.cwd, self.redact, self.strictly, (scratch,), self.ignore)
-        place = Workplace(root, command_environ(self.environ), self.redact)
+        # One memory of the marks that were shown, whichever tool showed them.
+        search.cleaner = desk.cleaner
+        place = Workplace(root, command_environ(self.environ), lambda text: desk.cleaner.redacted("", text))
         shells = Shells(programs)
         stack.callback(shells.close)
         memory = memory_tools(

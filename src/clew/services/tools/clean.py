@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from clew.core.text.printable import visible
 from clew.core.text.redact import is_secret_path, redact
 
 _MARK = re.compile(r"\[REDACTED:[^\[\]\s]{1,80}\]")
+_PLACEHOLDER = re.compile(r"\[REDACTED[^\]\n]{0,80}\]|\[not shown: [^\]\n]{0,80}\]", re.IGNORECASE)
+"""Whatever looks like a mark, also one that nobody was shown."""
+_DIGITS = re.compile(r":[0-9a-f]{4}\]$")
 _MOST_WHOLE = 256 * 1024
 """Characters of a text that is looked at as a whole; of a longer one the part that is shown, and its surroundings."""
 _AROUND = 500
@@ -27,6 +30,8 @@ class Cleaner:
     redact: Callable[[str], str] | None = None
     strictly: Callable[[str], str] | None = None
     """For files that exist to hold secrets."""
+    shown: set[str] = field(default_factory=set[str], compare=False)
+    """Marks with digits that stood for a secret in what was shown so far."""
 
     def sight(self, path: str, lines: list[str]) -> Sight:
         """The lines (without ends) of a file as they may be shown."""
@@ -41,9 +46,10 @@ class Cleaner:
         if self.redact is None:
             return text
         clean = self.redact(text)
-        if not is_secret_path(path):
-            return clean
-        return self.strictly(text) if self.strictly else redact(clean, strict=True).text
+        if is_secret_path(path):
+            clean = self.strictly(text) if self.strictly else redact(clean, strict=True).text
+        self.shown.update(mark for mark in marks(clean) - marks(text) if _DIGITS.search(mark))
+        return clean
 
 
 class Sight:
@@ -77,6 +83,12 @@ class Sight:
 def marks(text: str) -> set[str]:
     """The marks of secrets that were taken out."""
     return set(_MARK.findall(text)) if "[REDACTED:" in text else set()
+
+
+def placeholder(text: str) -> str:
+    """The first thing in a text that is shaped like a mark; empty where there is none."""
+    found = _PLACEHOLDER.search(text)
+    return found[0] if found else ""
 
 
 def aligned(text: str, clean: str) -> str:

@@ -35,7 +35,7 @@ from clew.core.agent.edits import (
 from clew.core.agent.effects import Effect
 from clew.core.text.printable import counted, visible
 from clew.errors import ClewError, OverBudget, Refused
-from clew.services.tools.clean import Cleaner, marks
+from clew.services.tools.clean import Cleaner, marks, placeholder
 from clew.services.tools.on_disk import Encoding, TextFile, current_umask, digest_of, load, save
 from clew.services.tools.places import Place, Places
 from clew.services.tools.reading import folder, folder_limit, huge, numbered, window
@@ -45,7 +45,8 @@ _AROUND = 20
 """Lines on either side of an edit, of a file that is too long to be shown as a whole."""
 _DIFF_LINES, _DIFF_BYTES = 120, 8 * 1024
 """Of the diff that the model gets."""
-_GIT_FOLDER = ".git"
+_STEERING = frozenset({".mcp.json", ".clew.yaml", ".ctxmode.yaml"})
+"""Files that say which programs Clew starts and what it sends where."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +124,8 @@ class FileDesk:
     cleaner: Cleaner = field(init=False)
     _seen: dict[Path, str] = field(init=False, default_factory=dict)
     """Digest of what the model knows of each file."""
+    _earlier: set[Path] = field(init=False, default_factory=set[Path])
+    """What earlier runs and windows knew."""
     _lock: threading.Lock = field(init=False, default_factory=threading.Lock)
     _new_mode: int = field(init=False)
 
@@ -163,6 +166,7 @@ class FileDesk:
     def forget(self) -> None:
         """A new window begins: the model knows no file any more."""
         with self._lock:
+            self._earlier.update(self._seen)
             self._seen.clear()
 
     def knows(self, path: Path, digest: str) -> None:
@@ -214,8 +218,7 @@ class FileDesk:
         except ClewError as error:
             return Reply(_nothing(str(error)), failed=True)
         place = plan.place
-        # What lies in there makes programs run: it is asked for like what lies outside.
-        asked = place.outside or _GIT_FOLDER in Path(place.subject).parts
+        asked = place.outside or _steers(place.subject)
         title = f"{verb} {place.shown}"
         return Effect("edit", title, _patch(place, plan), place.subject, (str(place.real),), asked)
 
@@ -250,6 +253,7 @@ class FileDesk:
             done = rewritten("", given.content)
             content = done.text.encode()
             hidden = marks(given.content)
+            self._demand_not_shown(hidden)
             notes = (f"It holds the marks {', '.join(sorted(hidden))} themselves.",) if hidden and self.redact else ()
             return _Plan(place, None, content, done, done.text, notes)
         self._demand_known(place, before, lambda: (1, MOST_LINES))
@@ -273,6 +277,8 @@ class FileDesk:
         return self._planned(place, before, done)
 
     def _planned(self, place: Place, before: TextFile, done: Edited) -> _Plan:
+        self._demand_not_shown(marks(done.text) - marks(before.text))
+        self._demand_secrets_kept(place, before, done)
         try:
             content = before.encoding.bytes_of(done.text)
         except UnicodeEncodeError as error:
@@ -321,6 +327,8 @@ class FileDesk:
             if place.free:
                 self._seen[place.real] = before.digest
         happened = "was not read yet" if known is None else "has changed since you read it"
+        if known is None and place.real in self._earlier:
+            happened = "was read earlier, but a new run or window begins without what earlier ones read"
         if not place.free:
             # What lies outside is only shown to a model whose user was asked.
             raise _NotNow(_nothing(f"{place.shown} {happened}: read it first"))
@@ -341,6 +349,29 @@ class FileDesk:
             raise _NotNow(
                 _nothing(f"{sorted(masked)[0]} stands for a secret that you are not shown")
                 + " Edit around it: name only text or lines without the mark."
+            )
+
+    def _demand_not_shown(self, new: set[str]) -> None:
+        """Raises _NotNow for a mark that stood for a secret in what the model was shown."""
+        if masked := new & self.cleaner.shown:
+            raise _NotNow(
+                _nothing(f"{sorted(masked)[0]} stands for a secret that you are not shown")
+                + " Leave a place for the secret, and ask the user to fill it in."
+            )
+
+    def _demand_secrets_kept(self, place: Place, before: TextFile, done: Edited) -> None:
+        """Raises _NotNow where lines go that hold secrets while something shaped like a mark comes."""
+        gone, come = _changed_lines(done.diff)
+        raw = Plain(before.text).lines()
+        known = {raw[number - 1].strip() for number in gone}
+        mark = next((found for row in come if row.strip() not in known and (found := placeholder(row))), "")
+        if self.redact is None or not mark or not gone:
+            return
+        clean = self.cleaner.sight(place.shown, raw).all()
+        if any(clean[number - 1] != visible(raw[number - 1]) for number in gone):
+            raise _NotNow(
+                _nothing(f"{mark} would take the place of a secret that you are not shown")
+                + " Edit other lines, or ask the user to change that one."
             )
 
     # ------------------------------------------------------------------ words
@@ -400,6 +431,34 @@ class FileDesk:
                 case _:
                     rows.append(row)
         return "\n".join(rows)
+
+
+def _steers(subject: str) -> bool:
+    """Whether a path is one by which programs run: in the folder of git, or a file that Clew obeys. It is asked for
+    like what lies outside. Some file systems make no difference between small and capital letters."""
+    parts = [part.casefold() for part in Path(subject).parts]
+    return ".git" in parts or bool(parts and parts[-1] in _STEERING)
+
+
+def _changed_lines(diff: str) -> tuple[list[int], list[str]]:
+    """Numbers of the old lines that go, and the new ones that come."""
+    gone: list[int] = []
+    come: list[str] = []
+    at = 0
+    for row in diff.split("\n"):
+        match row[:1]:
+            case "@":
+                at, _ = _span(row.split()[1])
+            case "-":
+                gone.append(at)
+                at += 1
+            case " ":
+                at += 1
+            case "+":
+                come.append(row[1:])
+            case _:
+                pass
+    return gone, come
 
 
 def _span(part: str) -> tuple[int, int]:
