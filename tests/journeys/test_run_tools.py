@@ -17,6 +17,7 @@ from tests.scripted_server import Asked, Call, Turn
 
 from clew.core.agent.effects import Effect
 from clew.core.agent.events import Steered
+from clew.core.agent.offered import rule_for
 from clew.core.agent.permissions import Permit, Rule, rule_of, verdict
 from clew.errors import UsageError
 
@@ -123,6 +124,73 @@ def test_the_person_sees_exactly_what_will_happen_and_their_words_reach_the_mode
 def test_a_rule_for_commands_holds_for_one_plain_command_only(rule: str, command: str, allowed: bool) -> None:
     effect = Effect("command", f"run {command}", command, command)
     assert (verdict(effect, [rule_of(rule)], yes=False) == "allow") is allowed
+
+
+def _always(command: str) -> Rule:
+    """The rule that `a` takes."""
+    rule = rule_for(Effect("command", f"run {command}", command, command))
+    assert rule is not None
+    return rule
+
+
+@pytest.mark.requirement("R-17")
+@pytest.mark.parametrize(
+    "begin",
+    (
+        "command|builtin|nice|setsid|stdbuf -o0|busybox|watch|strace|flock l|source|.|env|xargs|npx|python3.11|pypy|"
+        "python -m timeit|docker run x|uv run|git config|git|tar|rg|fd -x|find . -exec|gdb|vim|ssh h|make|sort|uniq|"
+        "./ls|/bin/ls|X=1 ls|npm run|node|sed -n|tee|some-new-program|sh *|rm *"
+    ).split("|"),
+)
+def test_always_offers_the_very_same_command_where_a_program_could_run_others(begin: str) -> None:
+    rule = _always(f"{begin} ls")
+    assert verdict(Effect("command", "", "", f"{begin} ls"), [rule], yes=False) == "allow"
+    for other in (f"{begin} touch made", f"{begin} sh -c x", f"{begin.replace('*', 'x')} ls x", f"{begin} ls x"):
+        assert verdict(Effect("command", "", "", other), [rule], yes=False) == "ask", other
+
+
+@pytest.mark.requirement("R-17")
+@pytest.mark.parametrize(
+    ("command", "rule", "like", "unlike"),
+    [
+        ("ls -la", "command:ls *", ["ls", "ls src -R"], ["ls; sh x", "lsof", "ls > x"]),
+        ("pytest -q", "command:pytest *", ["pytest", "pytest -xvs tests/a.py -k 'a or b'"],
+         ["pytest -p evil", "pytest -pevil", "pytest --basetemp=src", "pytest @more", "pytest -o x=y", "pytest -$X",
+          "pytest {-p,evil}", "pytest '-p' evil", "pytest *", "pytest \\-pevil", "pytest --junitxml=src/a.py"]),
+        ("python -m pytest", "command:python -m pytest *", ["python -m pytest -x"], ["python -m pip install x"]),
+        ("git status", "command:git status *", ["git status --short"], ["git stash", "git status --x"]),
+        ("git log -3", "command:git log *", ["git log --oneline HEAD~2..@", "git log -p --since=1.day src"],
+         ["git log --output=src/a.py", "git log --outp=x", "git log -p --ext-diff", "git -c x=y log"]),
+        ("git diff", "command:git diff *", ["git diff --stat -- src", "git diff --cached"],
+         ["git diff --output=x", "git diff -Oorder", "git diff --no-index a b", "git diff --output x", "git difftool"]),
+        ("go test ./...", "command:go test *", ["go test -run=A -v ./a"],
+         ["go test -exec sh ./...", "go test --exec=sh", "go test -toolexec sh", "go test -ldflags=-extld=x"]),
+        ("cargo test", "command:cargo test *", ["cargo test -p a -- --nocapture"],
+         ["cargo test --config build.rustc=x", "cargo run"]),
+        ("npm test", "command:npm test", ["npm test"], ["npm test --script-shell=x", "npm run x"]),
+    ],
+)  # fmt: skip
+def test_always_offers_more_where_nothing_but_the_projects_own_code_can_run(
+    command: str, rule: str, like: list[str], unlike: list[str]
+) -> None:
+    given = _always(command)
+    assert str(given) == rule
+    for other in like:
+        assert verdict(Effect("command", "", "", other), [given], yes=False) == "allow", other
+    for other in unlike:
+        assert verdict(Effect("command", "", "", other), [given], yes=False) == "ask", other
+
+
+@pytest.mark.requirement("R-17")
+def test_what_a_person_allows_always_holds_for_the_same_and_not_for_other_programs(here: World) -> None:
+    with here.talk() as talk:
+        talk.session.around.yes = False
+        first, same, other = "command touch one", "command touch one", "command touch two"
+        talk.answers = [Permit(True, rule=_always(first))]
+        talk.run("go", *(calls(("shell", {"command": one})) for one in (first, same, other)), says("Done."))
+        assert [effect.subject for effect in talk.asked] == [first, other]
+    assert (here.repository / "one").exists()
+    assert not (here.repository / "two").exists()
 
 
 @pytest.mark.requirement("R-17")
@@ -293,6 +361,22 @@ def test_arguments_that_are_no_object_are_answered_and_the_call_beside_them_is_c
     text = told(here.asked()[-1]) + here.asked()[-1].body.decode()
     assert "no JSON object" in text or "error" in text
     assert "for attempt in range" in text
+
+
+@pytest.mark.requirement("R-11")
+def test_no_reply_of_a_tool_is_longer_than_its_bound(here: World) -> None:
+    long = "x" * 100_000
+    asked = [
+        ("read", {"path": long}), ("edit_file", {"path": f"a/{long}", "edits": [{"old": "a", "new": "b"}]}),
+        ("grep", {"pattern": "a", "path": long}), ("shell", {"command": "true", "cwd": long}),
+        ("memory_open", {"reference": long}), ("read", {"path": 1, long: 2}), (long, {}),
+        ("grep", {"pattern": f"({long}"}),
+    ]  # fmt: skip
+    here.run("look", "--yes", play=[calls(*asked), says("Done.")])
+    results = last_user(here.asked()[-1])
+    assert len(results) == len(asked)
+    assert "is no path" in results[0] and len(results[0]) < 500
+    assert [len(text) for text in results if len(text.encode()) > 66_000] == []
 
 
 def test_the_tools_are_the_same_in_the_same_order_in_every_request(here: World) -> None:

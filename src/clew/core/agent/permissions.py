@@ -7,6 +7,7 @@ a rule of the user's or `--yes` allows them. A path outside the workspace asks a
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
@@ -20,6 +21,9 @@ KINDS: Final = ("edit", "command", "server", "agent")
 """What rules can be about."""
 _JOINS: Final = re.compile(r"[;&|<>`\n\r]|\$\(|\$\{")
 """What makes one command line more than one command, or lets it write elsewhere."""
+_EXPANDS: Final = re.compile(r"[$*?\[{\\]")
+_SIGNS: Final = ("-", "+", "@")
+"""How a word begins that may be an option, or name a file of options."""
 
 _PIECE: Final = re.compile(r"\*\*/|\*\*|\*|.", re.S)
 
@@ -33,6 +37,11 @@ class Rule:
 
     kind: str
     pattern: str
+    options: str = ""
+    """Of a rule that was offered for a command: a pattern of the options with which it holds; with others it is asked.
+    Empty: with any, as in each rule that a user wrote."""
+    exact: bool = False
+    """Offered for the very same and nothing else: a `*` in it is none that stands for others."""
 
     def __str__(self) -> str:
         return f"{self.kind}:{self.pattern}"
@@ -79,10 +88,16 @@ def verdict(effect: Effect, rules: Sequence[Rule], *, yes: bool) -> Verdict:
 def _holds(rule: Rule, effect: Effect) -> bool:
     if rule.kind != effect.kind:
         return False
-    if rule.pattern == "*" or rule.pattern == effect.subject:
+    if rule.pattern == "*" or (rule.pattern == effect.subject and not rule.options):
         return True
+    if rule.exact:
+        return False
     if effect.kind == "command":
-        return not _JOINS.search(effect.subject) and _command_matches(effect.subject, rule.pattern)
+        return (
+            not _JOINS.search(effect.subject)
+            and _command_matches(effect.subject, rule.pattern)
+            and (not rule.options or _has_only(effect.subject, rule))
+        )
     return bool(effect.subject) and _glob(rule.pattern).fullmatch(effect.subject) is not None
 
 
@@ -92,6 +107,18 @@ def _command_matches(command: str, pattern: str) -> bool:
         return True
     parts = [part for one in _PIECE.findall(pattern) for part in ([ANY] if one[0] == "*" else [re.escape(one)])]
     return compiled(parts).fullmatch(command.strip()) is not None
+
+
+def _has_only(command: str, rule: Rule) -> bool:
+    """Whether all options are among those of the rule; not so where the shell could make others out of what is written,
+    by variables, braces, or names of files."""
+    if _EXPANDS.search(command):
+        return False
+    try:
+        words = shlex.split(command)[len(rule.pattern.split()) - 1 :]
+    except ValueError:
+        return False
+    return all(re.fullmatch(rule.options, word) for word in words if word[:1] in _SIGNS)
 
 
 def _glob(pattern: str) -> re.Pattern[str]:
