@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import threading
 import time
 from collections.abc import Iterator
@@ -164,7 +165,7 @@ def test_a_gigabyte_is_bounded_in_memory_and_on_disk(here: Session) -> None:
 def test_a_disk_that_is_full_takes_nothing_from_the_answer(here: Session) -> None:
     (here.root / ".scratch").write_text("no folder")
     reply = here.call("shell", command="seq 1 100000")
-    assert reply.text.endswith("100000") and "588.9 KB]" in reply.text
+    assert reply.text.endswith("100000") and "588.9 KB; it could not be kept: " in reply.text
 
 
 @pytest.mark.parametrize("before", range(15_900, 16_100, 11))
@@ -227,3 +228,19 @@ def test_bounds_of_the_timeout_are_checked(here: Session) -> None:
     for seconds in (0, 601):
         with pytest.raises(msgspec.ValidationError):
             here.call("shell", command="true", timeout=seconds)
+
+
+@pytest.mark.parametrize("room", [0, 20_000])
+def test_a_full_disk_takes_nothing_from_the_answer(here: Session, room: int) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    # As on a full disk, a write takes less than all, and the next one fails.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, hard))
+    try:
+        reply = here.call("shell", command="for i in $(seq 30000); do echo line $i; done; exit 3")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert not reply.failed and reply.text.startswith("[exit 3]\nline 1\n"), reply.text[:200]
+    assert reply.text.endswith("line 30000")
+    note = next(row for row in reply.text.split("\n") if row.startswith("[…"))
+    assert ("it" if not room else "the rest") + " could not be kept: " in note
+    assert ("shell-1.txt" in note) == bool(room)

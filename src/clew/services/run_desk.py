@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from clew.adapters.models.engine import Engine
+from clew.core.agent.bounded import bound
 from clew.core.agent.effects import Effect
 from clew.core.agent.events import (
     Answered,
@@ -40,6 +41,9 @@ from clew.errors import ClewError, ModelOverflow, StoreError
 from clew.services.run import NOTICE_HEAD, STEERED_HEAD, Limits, Person, Prepared, Session, Surroundings, hints_text
 from clew.services.tools.tool import Reply, Signal
 from clew.stores.transcripts import Added, Began, Ended, replied, resulted
+
+_MOST_REPLY = 64 * 1024
+"""Bytes of any reply that the model gets. Tools have bounds of their own; this one holds for all, errors as well."""
 
 
 class Run:
@@ -157,12 +161,13 @@ class Run:
         if final and self.answer.text == finish.text:
             self._recall(final, "assistant", told=False)
         changed = tuple(self._short(path) for path in self.changed)
-        if self.calls:
-            self._saved("run")
         end = Ended(
             self.number, _time(self.around), outcome, final, reason, self.calls, changed, tuple(self.recalled)
         )  # fmt: skip
         self.around.transcript.append(end)
+        if self.calls:
+            # The handoff knows then what became of the run.
+            self._saved("run")
         self.tell(
             RunEnded(
                 self.number, outcome, final, reason, error.hint if error else "", self.steps, self.calls,
@@ -352,6 +357,7 @@ class Run:
 
     def _told(self, call: Call, reply: Reply) -> Result:
         text = visible(self.around.redact(reply.text))
+        text = bound(text, lines=len(text) + 1, size=_MOST_REPLY).text
         for path in reply.changed:
             self.changed[path] = None
         self.tell(Called(call.id, call.name, text, reply.failed, reply.view, reply.changed))

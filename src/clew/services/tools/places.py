@@ -16,6 +16,9 @@ from clew.errors import NotFound, Refused
 _MOST_NAMES = 20_000
 """Names that are looked at for one that may have been meant."""
 
+_LONGEST = 4_096
+"""Bytes of a path; no system that Clew runs on takes more."""
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -49,7 +52,8 @@ class Places:
         try:
             whole = os.path.join(self.cwd, os.path.expanduser(path))
             real = os.path.realpath(whole)
-            os.fsencode(real)
+            if len(os.fsencode(real)) > _LONGEST:
+                raise ValueError
         except (OSError, ValueError) as error:
             raise NotFound(f"`{printable(path, 200)}` is no path", hint="name a file") from error
         if not path.strip():

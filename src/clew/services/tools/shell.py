@@ -7,8 +7,9 @@ import os
 import time
 from collections import deque
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
-from typing import Annotated, BinaryIO
+from typing import Annotated
 
 from msgspec import Meta
 
@@ -56,8 +57,9 @@ class Output:
         self.head = bytearray()
         self._tail: deque[bytes] = deque()
         self._held = 0
-        self._file: BinaryIO | None = None
-        self._failed = False
+        self.trouble = ""
+        """Why no more goes into the file."""
+        self._file: FileIO | None = None
 
     def add(self, data: bytes) -> None:
         """Take one more piece."""
@@ -85,24 +87,33 @@ class Output:
 
     def close(self) -> None:
         """Close the file."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        file, self._file = self._file, None
+        if file is not None:
+            try:
+                file.close()
+            except OSError as error:
+                # Some file systems say only now that they are full.
+                self.trouble = error.strerror or str(error)
 
     def _write(self, data: bytes) -> None:
-        if self._failed or self.filed >= MOST_FILED:
+        if self.trouble or self.filed >= MOST_FILED:
             return
         try:
             if self._file is None:
                 self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
                 made = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-                self._file = os.fdopen(made, "wb")
+                self._file = FileIO(made, "wb")
                 # Its first piece holds all that came: nothing was written before.
                 data = bytes(self.head) + self.tail
-            self.filed += self._file.write(data[: MOST_FILED - self.filed])
-        except OSError:
+            left = memoryview(data)[: MOST_FILED - self.filed]
+            while left:
+                # Without a buffer: what is counted is in the file.
+                written = self._file.write(left)
+                self.filed += written
+                left = left[written:]
+        except OSError as error:
             # A full disk takes nothing from the answer.
-            self._failed = True
+            self.trouble = error.strerror or str(error)
 
 
 def shell_tool(programs: Programs, place: Workplace, scratch: Path) -> Tool[ShellCall]:
@@ -214,6 +225,8 @@ def shown(output: Output, place: Workplace) -> str:
     where = f"; all of it: {output.path}"
     if output.filed < output.total:
         where = f"; the first {common.size(output.filed)}: {output.path}" if output.filed else ""
+        if output.trouble:
+            where += f"; {'the rest' if output.filed else 'it'} could not be kept: {output.trouble}"
     left = counted(max(output.lines - start.count("\n") - end.count("\n"), 0), "line")
     note = f"[… {left} left out of {counted(output.lines, 'line')}, {common.size(output.total)}{where}]"
     return f"{start.rstrip(chr(10))}\n{note}\n{end.rstrip(chr(10))}"
