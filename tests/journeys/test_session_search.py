@@ -299,3 +299,15 @@ def test_a_hint_leads_to_a_procedure_and_opening_it_gives_its_steps(here: World)
     hint = "\n".join(last_user(here.asked()[0]))
     assert "· dry the dock · How the dock is dried before paint work" in hint
     assert steps in last_user(here.asked()[1])[0]
+
+
+@pytest.mark.requirement("W-08")
+def test_a_word_that_means_nothing_finds_nothing(here: World) -> None:
+    here.run("there is nothing to do here, is there?", play=[says("I found nothing.")])
+    here.run("write x to qq.txt", "--yes", play=[calls(("shell", {"command": "echo zz > qq.txt"})), says("OK, x.")])
+    for word in ("qqqqzzzz", "nothingxyz", "xkcdvbnm", "the nothingxyz"):
+        assert found(here.inside("session", "search", word, "--json")) == [], word
+    assert found(here.inside("session", "search", "nothing", "--json"))
+    # A word that the sessions do not have is like one that they have.
+    here.run("who pays?", play=[says("The payment provider settles each invoice.")])
+    assert found(here.inside("session", "search", "bills", "--json"))

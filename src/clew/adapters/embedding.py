@@ -83,6 +83,14 @@ class Segmenter:
         bare = self.pieces[piece].removeprefix(WORD_START)
         return len(bare) < 2 and not _HAN_CHARACTER.match(bare)
 
+    def knows(self, text: str) -> bool:
+        """Whether a word of a text is a piece as a whole; Han characters mean something in any part."""
+        for word in self.words(text):
+            ids = self.word_ids(word)
+            if _HAN_CHARACTER.match(word) or (len(ids) == 1 and not self.is_letter(ids[0])):
+                return True
+        return False
+
     def word_ids(self, word: str) -> tuple[int, ...]:
         """Piece numbers of one word as `words` returns it."""
         found = self._seen.get(word)

@@ -233,6 +233,11 @@ def _encode() -> Encode | None:
     return None if table is None else table.encode
 
 
+def _knows() -> Callable[[str], bool]:
+    table = load_table()
+    return (lambda word: True) if table is None else table.segmenter.knows
+
+
 @dataclass(slots=True)
 class MemorySearch:
     """Answers questions from one open index."""
@@ -243,6 +248,8 @@ class MemorySearch:
     thesaurus: Thesaurus = field(default_factory=load_thesaurus)
     encode: Encode | None = field(default_factory=_encode)
     """Makes unit vectors of texts; without it likeness says nothing."""
+    knows: Callable[[str], bool] = field(default_factory=_knows)
+    """Whether `encode` takes a word as a whole, and not only pieces of it."""
 
     def find(
         self,
@@ -271,7 +278,9 @@ class MemorySearch:
         question = self.question(text, today)
         ranked, documents = self.ranked(question, chosen, today=today)
         least = self.weights["least"]
-        good = [one for one in ranked if self._is_evidence(one, least)]
+        # Of a word that the table has only pieces of, likeness says what the pieces are like.
+        meant = not question.concepts or any(self.knows(concept.source) for concept in question.concepts)
+        good = [one for one in ranked if self._is_evidence(one, least, meant=meant)]
         # However well it fits: what holds says what is so, and a reader may stop at the first hit.
         good.sort(key=lambda one: one.signal("stale"))
         shown = [one for one in self._spread(good, documents) if keeps(one.passage.reference)][:most]
@@ -366,10 +375,11 @@ class MemorySearch:
         cosines = [_cosines(rows, vector) for rows in (here, here + before, here + before + after)]
         return {one.id: Likeness(float(a), float(b), float(c)) for one, a, b, c in zip(wanted, *cosines, strict=True)}
 
-    def _is_evidence(self, one: Ranked, least: Mapping[str, float]) -> bool:
+    def _is_evidence(self, one: Ranked, least: Mapping[str, float], *, meant: bool) -> bool:
         # Nothing but a neighbour's words, or a faint likeness, is no answer.
         own = bool(one.matched) and one.signal("covered") >= least["covered"]
-        return own or one.signal("name_covered") >= least["covered"] or one.signal("like") >= least["like"]
+        like = (meant or bool(one.matched)) and one.signal("like") >= least["like"]
+        return own or one.signal("name_covered") >= least["covered"] or like
 
     def _spread(self, ranked: Sequence[Ranked], documents: Mapping[int, DocumentRow]) -> list[Ranked]:
         """Of each written document its best few passages; turns of a conversation all count."""
