@@ -182,6 +182,60 @@ def test_always_offers_more_where_nothing_but_the_projects_own_code_can_run(
 
 
 @pytest.mark.requirement("R-17")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ls -la /etc", "cat ../../x", "cat ../elsewhere.txt", "cat etcl/passwd", "cat ~/x", "cat $HOME/x",
+        "cat < /etc/passwd", "ls --file=/etc/passwd", "X=/etc sh y", "gcc -I/usr/include x", "cat /et?/passwd",
+        "bash -c 'cat /etc/passwd'", 'echo "$(cat /etc/passwd)"', "echo `cat /etc/passwd`", "cd sub && cat ../../x",
+        "curl file:///etc/passwd", "docker run -v /etc:/m x", "echo a\ncat /etc/passwd", "cat '/etc/passwd", "cd ..",
+    ],
+)  # fmt: skip
+def test_a_command_that_names_a_path_outside_is_covered_by_no_rule(here: World, command: str) -> None:
+    (here.repository / "etcl").symlink_to("/etc")
+    (here.repository / "sub").mkdir()
+    with here.talk() as talk:
+        talk.session.around.yes = False
+        talk.session.around.rules.append(rule_of("command"))
+        talk.run("look", calls(("shell", {"command": command})), says("I may not."))
+        (asked,) = talk.asked
+        assert asked.reaches
+        assert rule_for(asked) is None
+        talk.run("look", calls(("terminal_spawn", {"command": command})), says("I may not."))
+        assert [effect.subject for effect in talk.asked] == [command] * 2
+
+
+@pytest.mark.requirement("R-17")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ls -la src", "/bin/cat src/retry.py > /dev/null 2>&1", "cd src && cat ../README.md", "sed -n '/foo/d' x",
+        "awk '/re.*/ {print $1/2}' x", "git log main..HEAD HEAD~2", "curl -s http://127.0.0.1:1/etc", "env py -c 1",
+        "if true; then /bin/cat src/../x; fi", "echo a:b,c=d :/", "cat $PWD/src/retry.py",
+    ],
+)  # fmt: skip
+def test_a_command_that_names_no_path_outside_is_not_taken_for_one(here: World, command: str) -> None:
+    (here.repository / "py").symlink_to(sys.executable)
+    with here.talk() as talk:
+        talk.session.around.yes = False
+        talk.session.around.rules.append(rule_of("command"))
+        talk.run("look", calls(("shell", {"command": command})), says("Done."))
+        assert not talk.asked
+
+
+@pytest.mark.requirement("R-17")
+def test_where_nobody_is_asked_only_yes_lets_a_command_name_a_path_outside(here: World, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere.txt").write_text("high tide\n", encoding="utf-8")
+    look = calls(("shell", {"command": "cat ../elsewhere.txt"}))
+    here.run("look", "--allow", "command", play=[look, says("I may not.")])
+    (answer,) = last_user(here.asked()[-1])[:1]
+    assert answer.startswith("refused")
+    assert f"only --yes allows a command that names {tmp_path.resolve() / 'elsewhere.txt'}" in answer
+    here.run("again", "--yes", play=[look, says("Done.")])
+    assert "high tide" in last_user(here.asked()[-1])[0]
+
+
+@pytest.mark.requirement("R-17")
 def test_what_a_person_allows_always_holds_for_the_same_and_not_for_other_programs(here: World) -> None:
     with here.talk() as talk:
         talk.session.around.yes = False

@@ -25,3 +25,6 @@ class Effect:
     """Absolute paths that are read or written."""
     outside: bool = False
     """Touches a path outside the workspace: asked always."""
+    reaches: tuple[str, ...] = ()
+    """Of a command: paths outside the workspace that its words name. No rule covers it then. A command can reach others
+    than its words tell."""

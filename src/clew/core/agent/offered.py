@@ -60,7 +60,7 @@ write nothing of their own choice. `--output=`, `--ext-diff`, `-exec`, `--config
 
 def rule_for(effect: Effect) -> Rule | None:
     """The rule that allows this and what is like it; None where no rule can, as outside of the workspace."""
-    if effect.outside or not effect.subject:
+    if effect.outside or effect.reaches or not effect.subject:
         return None
     for rule in (_rule(effect), Rule(effect.kind, effect.subject, exact=True)):
         if rule and rule.pattern != "*" and verdict(effect, [rule], yes=False) == "allow":

@@ -134,6 +134,9 @@ class Conversation:
         preview: list[ToolCallContentVariant] = shown(effect.preview, effect.paths) if effect.kind == "edit" else []
         if not preview and effect.preview:
             preview = [acp.tool_content(acp.text_block(effect.preview))]
+        if effect.reaches:
+            where = printable(", ".join(effect.reaches), 400)
+            preview.append(acp.tool_content(acp.text_block(f"{self.words('OUTSIDE the workspace')}: {where}")))
         call = ToolCallUpdate(
             tool_call_id=getattr(self._call, "id", "") or f"{self._run}:asked{self._asked}",
             title=printable(effect.title, 200), kind=_EFFECTS.get(effect.kind, "other"),  # type: ignore[arg-type]

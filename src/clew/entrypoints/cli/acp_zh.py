@@ -22,6 +22,7 @@ ACP: dict[str, str] = {
     "Allow": "允许",
     "Always allow in this session": "在此会话中始终允许",
     "Refuse": "拒绝",
+    "OUTSIDE the workspace": "在工作区之外",
     "Notes that came to mind": "想起的记忆",
     "The request is sent again": "正在重新发送请求",
     "A fresh window": "新的窗口",

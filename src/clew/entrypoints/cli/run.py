@@ -135,6 +135,9 @@ class Headless:
 
     def permit(self, effect: Effect) -> Permit:
         """Nobody is there."""
+        if effect.reaches:
+            where = printable(", ".join(effect.reaches), 200)
+            return Permit(False, f"nobody is there to be asked; only --yes allows a command that names {where}")
         return Permit(False, "nobody is there to be asked; --yes or --allow would have allowed it")
 
     def said(self) -> Sequence[str]:

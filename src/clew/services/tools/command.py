@@ -11,6 +11,7 @@ from pathlib import Path
 from clew.adapters.git_process import find_program
 from clew.core.text.printable import printable
 from clew.errors import ClewError, UsageError
+from clew.services.tools.reach import reached
 from clew.services.tools.tool import Reply
 
 MOST_LINES = 2_000
@@ -43,6 +44,10 @@ class Workplace:
             raise UsageError("a folder's name cannot hold a NUL", hint="name a folder of the workspace")
         found = Path(os.path.realpath(self.root / cwd))
         return found, not found.is_relative_to(self.root)
+
+    def reached(self, command: str, folder: Path) -> tuple[str, ...]:
+        """Paths outside the workspace that a command names when it runs in `folder`, as far as its words tell."""
+        return reached(command, folder, self.root, self.environ)
 
     def shown(self, folder: Path) -> str:
         """A folder as models and people read it."""

@@ -130,7 +130,8 @@ def shell_tool(programs: Programs, place: Workplace, scratch: Path) -> Tool[Shel
         if not given.command.strip():
             return Reply("there is no command", True)
         title = f"run {printable(given.command, 100)}"
-        return Effect("command", title, common.told(given.command), given.command, (str(folder),), outside)
+        reaches = place.reached(given.command, folder)
+        return Effect("command", title, common.told(given.command), given.command, (str(folder),), outside, reaches)
 
     def run(given: ShellCall, effect: Effect, signal: Signal) -> Reply:
         number = next(numbers)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 from msgspec import Meta
@@ -143,7 +144,8 @@ class _Terminals:
         argv = common.shell_argv(given.command.strip(), self._environ)
         subject = given.command.strip() or argv[0]
         title = f"run {printable(subject, 100)} in a terminal"
-        return Effect("command", title, common.told(subject), subject, (str(folder),), outside)
+        reaches = self._place.reached(given.command, folder)
+        return Effect("command", title, common.told(subject), subject, (str(folder),), outside, reaches)
 
     def spawn(self, given: Spawn, effect: Effect, signal: Signal) -> Reply:
         command = given.command.strip()
@@ -173,7 +175,9 @@ class _Terminals:
         kind = "command" if given.text or given.key.lower() not in _HARMLESS else "read"
         subject = given.text or preview
         title = f"type into {terminal.id} ({printable(terminal.command, 60)})"
-        return Effect(kind, title, preview, subject)
+        folder, root = Path(terminal.folder), self._place.root
+        reaches = self._place.reached(given.text, folder if folder.is_relative_to(root) else root)
+        return Effect(kind, title, preview, subject, reaches=reaches if kind == "command" else ())
 
     def send(self, given: Send, effect: Effect, signal: Signal) -> Reply:
         try:

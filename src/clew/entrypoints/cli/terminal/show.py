@@ -34,7 +34,7 @@ from clew.core.agent.events import (
 from clew.core.text.printable import printable, visible
 from clew.entrypoints.cli.prose import Prose
 from clew.entrypoints.cli.style import cut
-from clew.entrypoints.cli.terminal.blocks import Blocks
+from clew.entrypoints.cli.terminal.blocks import Blocks, Part
 from clew.entrypoints.cli.terminal.paint import FOLDED, Paint
 from clew.entrypoints.cli.terminal.permission import Question
 from clew.entrypoints.cli.texts import say
@@ -183,7 +183,7 @@ class Show:
 
     def _answer(self, block: str) -> None:
         if block.strip():
-            self.print("\n" + self.paint.markdown(block))
+            self.print(("" if isinstance(block, Part) else "\n") + self.paint.markdown(block))
             self._spoke = True
 
     def _rest(self) -> None:
@@ -253,8 +253,9 @@ class Show:
         self._gap(False)
         self.print(self.paint.lines([(f"? {effect.title}", "bold yellow")]))
         root = os.path.realpath(self.root)
-        if away := [path for path in effect.paths if effect.outside and not Path(path).is_relative_to(root)]:
-            where = ", ".join(away)
+        away = [path for path in effect.paths if effect.outside and not Path(path).is_relative_to(root)]
+        if away := [*away, *effect.reaches]:
+            where = printable(", ".join(away), 400)
             self.print(self.paint.lines([(f"  {self.say('permit.outside', where)}", "bold red")]))
         if effect.preview:
             self._preview(effect)
