@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.entrypoints.cli.prose import width
-from clew.entrypoints.cli.terminal.blocks import Blocks
+from clew.entrypoints.cli.terminal.blocks import LONG, Blocks, Part
 from clew.entrypoints.cli.terminal.paint import CODES, Paint
 from clew.stores.typed import MOST, Typed
 
@@ -66,6 +66,56 @@ def test_a_list_and_fenced_code_stay_whole_whatever_blank_lines_they_have() -> N
     assert blocks(text) == ["before", "- one\n\n  more\n\n- two", "after", "```\na\n\nb\n```", "end"]
 
 
+@given(st.sampled_from(["{}", "- item {}", "{}. item", "> {}", "- item {}\n  more"]), st.integers(0, 400))
+def test_of_a_long_block_the_lines_are_given_as_they_come_and_none_twice(form: str, count: int) -> None:
+    rows = [row for at in range(count) for row in form.format(at).split("\n")]
+    made, found = Blocks(), []
+    for row in rows:
+        found += made.feed(row + "\n")
+        assert made.tail.count("\n") <= 2 * LONG
+    found.append(made.end())
+    assert [row for one in found for row in one.split("\n") if row] == rows
+    assert [isinstance(one, Part) for one in found if one] == [
+        bool(at) for at in range(len([one for one in found if one]))
+    ]
+
+
+@pytest.mark.parametrize("before", ["", "words\n", "- item\n"])
+def test_long_code_and_long_tables_come_in_parts_that_look_like_one(before: str) -> None:
+    code = before + "```python\n" + "".join(f"value_{at} = {at}\n\n" for at in range(300)) + "```\n"
+    parts = blocks(code, *range(0, len(code), 7))
+    assert len(parts) > 5 and not any(isinstance(one, Part) for one in parts)
+    assert all(one.count("```") == 2 for one in parts)
+    rows = [row for one in parts for row in one.split("\n") if row.startswith("value")]
+    assert rows == [f"value_{at} = {at}" for at in range(300)]
+    table = "| a | b |\n|---|---|\n" + "".join(f"| {at} | x |\n" for at in range(300))
+    parts = blocks(table + "\nafter\n")
+    assert parts[-1] == "after" and not isinstance(parts[-1], Part)
+    assert all(one.startswith("| a | b |\n|---|---|\n| ") for one in parts[:-1])
+    assert "".join(one.removeprefix("| a | b |\n|---|---|\n") + "\n" for one in parts[:-1]).count("\n") == 300
+
+
+def test_lines_of_an_answer_end_where_they_ended_and_no_character_is_lost_where_they_are_broken() -> None:
+    text = (
+        "one **line\nand** another\n2. not a list, but a line that is much longer than the terminal is wide\n- x\n  y"
+    )
+    rows = CODES.sub("", Paint(40, colored=True).markdown(text)).split("\n")
+    assert rows[:2] == ["one line", "and another"]
+    assert " ".join(rows[2:4]) == "2. not a list, but a line that is much longer than the terminal is wide"
+    assert [row.strip() for row in rows[-3:-1]] == ["• x", "y"]
+
+
+def test_code_has_colours_that_are_read_on_a_dark_and_on_a_light_background() -> None:
+    code = (
+        '```python\n@cached\nclass A:\n    """Text."""\n\n    def b(self) -> int:\n        return len("x") + 1  # why'
+    )
+    codes = {
+        part for found in CODES.findall(Paint(80, depth="truecolor").markdown(code)) for part in found[2:-1].split(";")
+    }
+    assert codes & {"35", "32"}
+    assert not codes & {"38", "48", "33", "34", "37", "30", *map(str, range(90, 108))}
+
+
 @given(st.text(st.sampled_from("ab 港口泊位，。（）*`_[]#-"), min_size=1, max_size=400), st.sampled_from([40, 80, 120]))
 def test_no_row_is_wider_than_the_terminal_and_no_character_is_lost(text: str, columns: int) -> None:
     shown = Paint(columns, colored=True).markdown("x " + text)
@@ -106,7 +156,6 @@ def test_the_history_is_shortened_to_the_newest(tmp_path: Path) -> None:
     assert Typed(path, str).lines()[-1] == f"line {MOST + 10}"
 
 
-@pytest.mark.parametrize("shade", ["", "light"])
-def test_without_colour_nothing_but_text_is_written(shade: str) -> None:
-    paint = Paint(80, colored=False, shade=shade)  # type: ignore[arg-type]
+def test_without_colour_nothing_but_text_is_written() -> None:
+    paint = Paint(80, colored=False)
     assert "\x1b" not in paint.markdown("# a\n\n**b** `c`\n\n```python\nx = 1\n```\n") + paint.diff("+a\n-b\n")[0]

@@ -207,6 +207,18 @@ def test_a_terminal_without_bracketed_paste_sends_nothing_before_enter(here: Wor
     assert len(here.asked()) == 1
 
 
+def test_a_burst_without_marks_is_one_paste_also_where_marks_were_seen_before(here: World) -> None:
+    paste = "".join(f"line {number} of the log\r" for number in range(5_000))
+    with seated(here, play=[SLEEPS]) as seat:
+        seat.sees("ctrl-d").type("/yes \x1b[200~on\x1b[201~").sees_now("› /yes on").breath().type("enter")
+        seat.sees("not asked for").say("wait").sees_now("run sleep 100 ·").type(paste)
+        seat.sees_now("[5,000 lines pasted]").breath().type("escape").sees("interrupted")
+        assert "goes to the model" not in seat.text()
+        seat.sees_now("[5,000 lines pasted]").type("ctrl-c").no_more("pasted]").breath()
+        seat.type(paste[:5_000].replace("\r", "\x1b[C\r")).sees_now("line 255 o").breath()
+    assert len(here.asked()) == 1
+
+
 def test_lines_can_be_broken_and_come_back_in_the_next_session_without_secrets(here: World, home: Path) -> None:
     with seated(here, play=[says("Yes.")]) as seat:
         seat.sees("ctrl-d").type("one\\").sees_now("one\\").type("enter").no_more("one\\").type("two").sees_now("  two")

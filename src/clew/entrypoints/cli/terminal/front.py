@@ -44,6 +44,10 @@ _LEAVES: Final = 2.0
 _QUIET: Final = 0.4
 """Seconds without a key before a question takes keys: nobody allows by accident what comes up while they type."""
 _TICK: Final = 0.12
+_APART: Final = 0.05
+"""Seconds between two looks at what came, at least."""
+_SLICE: Final = 0.04
+"""Seconds of one look, about."""
 _FAULTS: Final = 5
 """Faults of ours that are shown before it is better to leave."""
 
@@ -82,6 +86,9 @@ class Front:
         self.remark = ""
         self._escaped = self._broken = 0.0
         self._leaving = False
+        self._woken = False
+        """Somebody will look at what came."""
+        self._looked = 0.0
         self._faults = 0
         names = Names(app.cwd, self.commands.known, self.commands.arguments)
         self.screen = Screen(Wiring(self, bindings(self), Lines(typed, self.pastes), names, paint.colored), keys)
@@ -91,9 +98,12 @@ class Front:
         loop = asyncio.get_running_loop()
 
         def wake() -> None:
+            if self._woken:
+                return
+            self._woken = True
             # The terminal may have been left while a run was ending.
             with contextlib.suppress(RuntimeError):
-                loop.call_soon_threadsafe(self._look)
+                loop.call_soon_threadsafe(self._look_soon)
 
         self.talk.wake = wake
         # Once the terminal is ours: what is typed before that would be echoed by it.
@@ -152,10 +162,20 @@ class Front:
 
     # ------------------------------------------------------------------ what happens
 
+    def _look_soon(self) -> None:
+        """Look, but not at each piece: twenty times a second is seen as one movement."""
+        wait = self._looked + _APART - time.monotonic()
+        asyncio.get_running_loop().call_later(max(wait, 0.0), self._look)
+
     def _look(self) -> None:
-        """Take what came from the run. A question stops that until it is answered."""
+        """Take what came from the run. A question stops that until it is answered; keys are never kept waiting."""
         self._fit()
+        self._woken = False
+        until = time.monotonic() + _SLICE
         while self.talk.inbox and self.asking is None:
+            if time.monotonic() > until:
+                self.talk.wake()
+                break
             item = self.talk.inbox.popleft()
             if isinstance(item, Question):
                 if not item.done.is_set():
@@ -169,6 +189,7 @@ class Front:
                 self.show.event(item)
         self.screen.flush()
         self.screen.app.invalidate()
+        self._looked = time.monotonic()
 
     def _ask(self) -> None:
         if time.monotonic() - self.screen.typed >= _QUIET:
@@ -397,8 +418,7 @@ def paint_of(app: App) -> Paint:
     colored = wanted == "always" or (wanted == "auto" and environ.get("TERM") != "dumb")
     deep = environ.get("COLORTERM", "") in ("truecolor", "24bit")
     depth = "truecolor" if deep else "256" if "256" in environ.get("TERM", "") else "standard"
-    back = environ.get("COLORFGBG", "").rpartition(";")[2]
-    return Paint(80, colored, depth, "light" if back in ("7", "15") else "")
+    return Paint(80, colored, depth)
 
 
 def _restored(before: list[object]) -> None:

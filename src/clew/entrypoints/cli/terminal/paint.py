@@ -8,8 +8,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final, Literal
 
+from pygments.token import (
+    Comment,
+    Error,
+    Generic,
+    Keyword,
+    Name,
+    Number,
+    Operator,
+    String,
+)
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.markdown import Heading, Markdown, MarkdownIt, Paragraph  # pyright: ignore[reportPrivateImportUsage]
+from rich.style import Style
+from rich.syntax import ANSISyntaxTheme
 from rich.text import Text
 from rich.theme import Theme
 
@@ -32,6 +44,32 @@ _THEME: Final = Theme(
         "markdown.table.border": "dim",
     },
 )
+_CODE: Final = ANSISyntaxTheme(
+    {
+        Comment: Style(dim=True),
+        Comment.Preproc: Style(color="magenta"),
+        Keyword: Style(color="magenta"),
+        Keyword.Type: Style(color="cyan"),
+        Operator.Word: Style(color="magenta"),
+        Name.Builtin: Style(color="cyan"),
+        Name.Function: Style(bold=True),
+        Name.Class: Style(bold=True),
+        Name.Decorator: Style(color="cyan"),
+        Name.Exception: Style(color="cyan"),
+        Name.Attribute: Style(color="cyan"),
+        Name.Tag: Style(color="magenta"),
+        Name.Variable: Style(color="red"),
+        String: Style(color="green"),
+        Number: Style(color="cyan"),
+        Generic.Deleted: Style(color="red"),
+        Generic.Inserted: Style(color="green"),
+        Generic.Heading: Style(bold=True),
+        Generic.Subheading: Style(bold=True),
+        Error: Style(underline=True),
+    }
+)
+"""Colours of the terminal's own palette that are read on a dark background and on a light one: no bright ones, no
+yellow, no blue."""
 _NARROWEST: Final = 20
 FOLDED: Final = 24
 """Lines of a diff that are shown of an edit that is done."""
@@ -48,7 +86,7 @@ class _Paragraph(Paragraph):
         offsets: list[int] = []
         at = 0
         for row in laid.split("\n")[:-1]:
-            at += len(row)
+            at += len(row.lstrip(" "))
             begin = at
             while at < len(plain) and plain[at] in " \n":
                 at += 1
@@ -71,13 +109,16 @@ class _Heading(Heading):
 class _Markdown(Markdown):
     elements: ClassVar = {**Markdown.elements, "paragraph_open": _Paragraph, "heading_open": _Heading}
 
-    def __init__(self, markup: str, theme: str) -> None:
-        super().__init__(markup, code_theme=theme, hyperlinks=False)
+    def __init__(self, markup: str) -> None:
+        super().__init__(markup, hyperlinks=False)
+        self.code_theme = _CODE
         # `Vec<T>` is text: what looks like HTML would be left out.
         self.parsed = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"]).parse(markup)
-
-
-Shade = Literal["", "dark", "light"]
+        # A line ends where the model ended it, as it did while the text came.
+        for token in self.parsed:
+            for part in token.children or ():
+                if part.type == "softbreak":
+                    part.type = "hardbreak"
 
 
 @dataclass(slots=True)
@@ -87,12 +128,10 @@ class Paint:
     columns: int = 80
     colored: bool = True
     depth: Literal["standard", "256", "truecolor"] = "standard"
-    shade: Shade = ""
 
     def markdown(self, text: str) -> str:
         """A finished piece of Markdown, ending with a line break."""
-        theme = "ansi_light" if self.shade == "light" else "ansi_dark"
-        rows = self._rendered(_Markdown(visible(text), theme)).split("\n")
+        rows = self._rendered(_Markdown(visible(text))).split("\n")
         filled = [at for at, row in enumerate(rows) if CODES.sub("", row).strip()]
         return "".join(f"{row}\n" for row in rows[filled[0] : filled[-1] + 1]) if filled else ""
 

@@ -36,8 +36,6 @@ class QuickInput(Vt100Input):
         self._more = False
         """The rest of a paste waits to be read."""
         self._first = True
-        self._brackets = False
-        """This terminal has said where a paste begins and ends: then everything else is typed."""
 
     def read_keys(self) -> list[KeyPress]:
         """The keys of one read; those of a burst as one paste."""
@@ -47,32 +45,32 @@ class QuickInput(Vt100Input):
             self._first = False
             keys = [KeyPress(Keys.ControlM, "\r") if one.key == Keys.ControlJ else one for one in keys]
         now = time.monotonic()
-        self._brackets = self._brackets or any(one.key == Keys.BracketedPaste for one in keys)
-        text = None if self._brackets else _typed(keys)
-        if text is None:
-            self._more = False
-            return keys
-        breaks = text.rstrip("\n")
-        burst = len(text) >= _CHUNK or (len(text) >= _BURST and "\n" in breaks)
-        goes_on = self._more or now - self._last < _APART
-        self._more = bool((burst or goes_on) and select.select([self.fileno()], [], [], 0)[0])
+        waits = bool(select.select([self.fileno()], [], [], 0)[0])
+        parts = _parts(keys)
+        text = "".join(part for part in parts if isinstance(part, str))
+        # The end of a line is no Enter where more comes at once.
+        breaks = "\n" in (text if waits else text.rstrip("\n"))
+        burst = len(text) >= _CHUNK or (len(text) >= _BURST and breaks)
+        goes_on = bool(text) and (self._more or now - self._last < _APART)
+        self._more = (burst or goes_on) and waits
         if not (burst or goes_on):
             return keys
         self._last = now
-        return [KeyPress(Keys.BracketedPaste, text)]
+        return [KeyPress(Keys.BracketedPaste, part) if isinstance(part, str) else part for part in parts]
 
 
-def _typed(keys: list[KeyPress]) -> str | None:
-    """The text that these keys type; None where one of them is a command."""
-    pieces: list[str] = []
+def _parts(keys: list[KeyPress]) -> list[str | KeyPress]:
+    """What these keys type, and between that the keys that are commands, as also a marked paste is one."""
+    parts: list[str | KeyPress] = []
     for one in keys:
-        if isinstance(one.key, Keys):
-            if one.key not in _TYPED:
-                return None
-            pieces.append(_TYPED[one.key])
+        typed = _TYPED.get(one.key) if isinstance(one.key, Keys) else one.key
+        if typed is None:
+            parts.append(one)
+        elif parts and isinstance(parts[-1], str):
+            parts[-1] += typed
         else:
-            pieces.append(one.key)
-    return "".join(pieces) if pieces else None
+            parts.append(typed)
+    return parts
 
 
 @dataclass(slots=True)

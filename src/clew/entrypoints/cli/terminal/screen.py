@@ -36,7 +36,7 @@ KEPT: Final = 1_000
 """Rows that can be shown again when the terminal changes its size."""
 _BEGIN, _END = "\x1b[?2026h", "\x1b[?2026l"
 """Around what a terminal should show at once; one that does not know this ignores it."""
-_REDRAWN: Final = 0.03
+_REDRAWN: Final = 0.05
 """Seconds between two drawings of the live part, at least."""
 _MOST_INPUT: Final = 10
 """Rows of the input line."""
