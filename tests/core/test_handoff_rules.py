@@ -11,7 +11,19 @@ from hypothesis import strategies as st
 from clew.core.handoff.account import account
 from clew.core.handoff.continuation import elements
 from clew.core.handoff.drift import drift
-from clew.core.handoff.events import Altered, Asked, Compacted, Event, Hinted, Noted, Planned, Replied, Used
+from clew.core.handoff.events import (
+    Altered,
+    Asked,
+    Compacted,
+    Event,
+    Hinted,
+    Logged,
+    Noted,
+    Over,
+    Planned,
+    Replied,
+    Used,
+)
 from clew.core.handoff.fill import THRESHOLD, Fill, FillWatch, measured, seen
 from clew.core.handoff.force import in_force
 from clew.core.handoff.gate import COOL_DOWN, Wish, may_write
@@ -277,3 +289,41 @@ def test_any_events_give_an_account_and_the_same_one_twice(events: list[Event]) 
     assert account(events) == account(events)
     again = account(events, before=Ledger(sections=account(events).sections))
     assert again.tools == sum(isinstance(one, Used) for one in events)
+
+
+# ---------------------------------------------------------------------- what is open, and what was logged
+
+FIRST, SECOND = Asked("Add a cap to the retry."), Asked("Rename the berths to moorings.")
+DONE, STOPPED = Over(finished=True), Over(finished=False)
+
+
+def still_open(*events: Event, before: Ledger | None = None) -> str:
+    """The request that a ledger calls open; empty for none."""
+    return elements(Ledger(sections=account(events, before=before).sections)).request
+
+
+@pytest.mark.requirement("W-10")
+def test_a_request_whose_run_has_finished_is_not_open() -> None:
+    said = Replied("The cap is in place.")
+    assert still_open(FIRST, said) == FIRST.text, "not every host tells of ends"
+    assert still_open(FIRST, said, DONE) == ""
+    assert still_open(FIRST, STOPPED) == FIRST.text
+    assert still_open(FIRST, said, DONE, SECOND) == SECOND.text
+    assert still_open(FIRST, STOPPED, Asked("Add a cap of 5 to the retry."), said, DONE) == "", "said anew, and done"
+    assert still_open(FIRST, STOPPED, Asked("continue"), said, DONE) == ""
+    assert still_open(FIRST, STOPPED, Asked("thanks"), Replied("Welcome."), DONE) == FIRST.text
+    assert still_open(FIRST, STOPPED, Asked("How far are you?"), Replied("Halfway."), DONE) == FIRST.text
+    assert still_open(FIRST, Replied("There are two. Which one is meant?"), DONE) == FIRST.text
+    begun = Ledger(sections=account([FIRST]).sections)
+    assert still_open(Asked("also test it well"), said, Over(finished=True, began_before=True), before=begun) == ""
+
+
+@pytest.mark.requirement("W-10")
+def test_what_was_logged_is_progress_and_no_decision() -> None:
+    told = account([FIRST, Logged("did it"), Logged("Put the cap into retry.py, tests pass.")])
+    ledger = Ledger(sections=told.sections)
+    assert "did it" not in str(told.sections)
+    assert "logged: Put the cap into retry.py, tests pass." in elements(ledger).state
+    assert elements(ledger).settled == ()
+    again = elements(Ledger(sections=account([SECOND], before=ledger).sections))
+    assert "logged: Put the cap into retry.py, tests pass." in again.state

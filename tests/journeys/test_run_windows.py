@@ -251,3 +251,21 @@ def test_prefix_takes_a_fresh_window_for_a_beginning(here: World, tmp_path: Path
     report = json.loads(here.inside("prefix", str(folder), "--json").out)
     assert [one["kind"] for one in report["requests"]] == ["first", "within", "between"]
     assert report["requests"][2]["layer"] == "recent_chat"
+
+
+@pytest.mark.requirement("W-11", "W-12")
+def test_a_fresh_window_takes_neither_finished_work_nor_failed_calls_for_what_is_to_be_done(here: World) -> None:
+    failing = calls(("shell", {"command": "cat ../../../etc/no-such-file src/never_was.py"}))
+    with here.talk() as talk:
+        talk.run("Raise the timeout of the retry to 60 seconds", calls(("memory_log", {"text": "did it"})), says("Up."))
+        talk.run("Rename the berths to moorings everywhere", failing, says("Renamed."))
+        for number in range(4):
+            talk.run(f"Is mooring {number} named right?", says("It is."))
+        look = calls(("read", {"path": "src/retry.py"}))
+        talk.run("Go on in a fresh window", look, look, look, calls(("new_context", {})), says("Here I am."))
+    hint = told(here.asked()[-1]).partition("[handoff]")[2].partition("This window began in")[0]
+    assert "Rename the berths to moorings everywhere" in hint, "it still is what was said"
+    assert "word for word:\n```\nGo on in a fresh window\n```" in hint
+    assert "did it" not in hint
+    terms = "".join(row for row in hint.split("\n") if row.startswith("Worth searching"))
+    assert "etc/no-such-file" not in terms and "never_was" not in terms

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from clew.core.handoff.drift import ASK, Drift
-from clew.core.handoff.events import Asked, Event, Hinted, Noted, Planned, Replied, Used
+from clew.core.handoff.events import Asked, Event, Hinted, Logged, Noted, Over, Planned, Replied, Used
 from clew.core.handoff.fill import Fill, FillWatch, measured, seen
 from clew.core.handoff.gate import Trigger
 from clew.core.handoff.ledger import is_chinese
@@ -106,9 +106,11 @@ def events_of(lines: Sequence[Line]) -> list[Event]:
     """Lines of a transcript as events of a window."""
     calls: dict[str, dict[str, Any]] = {}
     made: list[Event] = []
+    begun: set[int] = set()
     for line in lines:
         match line:
-            case kept.Began(message=message, hints=hints):
+            case kept.Began(run=run, message=message, hints=hints):
+                begun.add(run)
                 made.append(Asked(message))
                 if hints:
                     made.append(Hinted(hints))
@@ -122,6 +124,8 @@ def events_of(lines: Sequence[Line]) -> list[Event]:
                 made += [Asked(words) for words in steered]
                 if hints:
                     made.append(Hinted(hints))
+            case kept.Ended(run=run, outcome=outcome):
+                made.append(Over(outcome == "finished", run not in begun))
             case _:
                 pass
     return made
@@ -129,8 +133,10 @@ def events_of(lines: Sequence[Line]) -> list[Event]:
 
 def _used(name: str, arguments: dict[str, Any], text: str, failed: bool) -> Event:
     given = {key: value for key, value in arguments.items() if isinstance(value, str)}
-    if not failed and name in ("memory_note", "memory_log"):
-        said = given.get("text", "")
+    said = given.get("text", "")
+    if not failed and name == "memory_log":
+        return Logged(said)
+    if not failed and name == "memory_note":
         return Planned(said) if given.get("kind") == "plan" else Noted(said)
     if name == "edit_file":
         edits = arguments.get("edits")

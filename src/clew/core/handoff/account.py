@@ -28,7 +28,19 @@ from clew.core.handoff.cues import (
     TENTATIVE,
     YES,
 )
-from clew.core.handoff.events import Altered, Asked, Compacted, Event, Hinted, Noted, Planned, Replied, Used
+from clew.core.handoff.events import (
+    Altered,
+    Asked,
+    Compacted,
+    Event,
+    Hinted,
+    Logged,
+    Noted,
+    Over,
+    Planned,
+    Replied,
+    Used,
+)
 from clew.core.handoff.force import Later, Statement, statement
 from clew.core.handoff.gate import is_small_talk
 from clew.core.handoff.ledger import Language, Ledger, Sections, sections_of
@@ -42,10 +54,10 @@ _MOST_LINE: Final = 360
 """Bytes of one item."""
 _MOST_QUESTION: Final = 600
 """Bytes of what the user was asked last."""
-_MOST: Final = {"goal": 6, "settled": 40, "found": 12, "tried": 24, "noted": 10}
+_MOST: Final = {"goal": 6, "settled": 40, "found": 12, "tried": 24, "noted": 10, "logged": 6}
 """Items of each kind; of more, the latest stay."""
 _SHORT: Final = 12
-"""Bytes up to which a sentence of the user says too little to be kept."""
+"""Bytes up to which a sentence of the user, or an entry of a log, says too little to be kept."""
 
 _WORDS: Final = {
     "goal": ("Goal: ", "目标："),
@@ -56,6 +68,7 @@ _WORDS: Final = {
     "asked": ("the user was asked: ", "已问用户，待答："),
     "hints": ("hints used: ", "用过的提示："),
     "found": ("found: ", "发现："),
+    "logged": ("logged: ", "已记录："),
 }
 _RULED: Final = ("branch `", *OWN_WORDS, *_WORDS["hints"])
 """How lines of the state begin that are made anew in each window."""
@@ -127,6 +140,10 @@ class _Telling:
     _works: Works = field(default_factory=Works)
     _asked: list[str] = field(default_factory=list[str])
     _requests: list[_Request] = field(default_factory=list[_Request])
+    _begun: int = 0
+    """How many requests there were when the agent waited last."""
+    _resumes: bool = False
+    """The user wants that to go on which was asked before."""
     _reply: str = ""
     """What the model said last before the user spoke."""
     _hints: dict[str, None] = field(default_factory=dict[str, None])
@@ -154,7 +171,10 @@ class _Telling:
                 self._keep(kind, text)
         for text in before.state:
             found = next((text.removeprefix(word) for word in _WORDS["found"] if text.startswith(word)), "")
-            if found or not (self._works.still_failing(text) or text.startswith(_RULED)):
+            logged = next((text.removeprefix(word) for word in _WORDS["logged"] if text.startswith(word)), "")
+            if logged:
+                self._keep("logged", logged)
+            elif found or not (self._works.still_failing(text) or text.startswith(_RULED)):
                 self._keep("found", found or text)
         for text in before.progress:
             self._keep("noted", text)
@@ -162,6 +182,7 @@ class _Telling:
         self._ahead = before.next[0] if before.next else ""
         if before.request:
             self._requests.append(_Request(before.request, question=False))
+            self._begun = 1
         self._clock += 1
 
     def read(self, plan: Plan) -> None:
@@ -182,6 +203,10 @@ class _Telling:
                 self._works.hear(event, self._later, self._clock)
             case Noted(text):
                 self._hear_note(text)
+            case Logged(text):
+                self._hear_log(text)
+            case Over():
+                self._hear_end(event)
             case Planned(text):
                 self._plan = read_plan(text)
                 for line in text.splitlines():
@@ -217,6 +242,7 @@ class _Telling:
             for one in told:
                 if size(one) > _SHORT and not QUESTION.search(one) and not TENTATIVE.search(one):
                     self._keep("settled", one)
+        self._resumes |= resuming
         if not resuming or not self._requests:
             self._requests.append(_Request(text.strip(), question=bool(QUESTION.search(told[0])) if told else False))
 
@@ -237,6 +263,24 @@ class _Telling:
             for item in texts:
                 self._keep(kind, item)
         self._ahead = said.next[0] if said.next else self._ahead
+
+    def _hear_log(self, text: str) -> None:
+        for line in text.splitlines():
+            self._states(line)
+        for item in items(text):
+            if size(item) > _SHORT:
+                self._keep("logged", LABEL.sub("", item))
+
+    def _hear_end(self, end: Over) -> None:
+        """What was worked on to its end is open no more, nor is what was asked before it: the newest request counts.
+        Only an answer to a question leaves that open, and a question to the user what it is about."""
+        asks = any(map(QUESTION.search, sentences(self._reply)[-1:]))
+        own = self._requests[self._begun :]
+        if end.finished and not asks:
+            if end.began_before or self._resumes or not all(one.question for one in own):
+                self._requests.clear()
+            del self._requests[self._begun :]
+        self._begun, self._resumes = len(self._requests), False
 
     def _hear_model(self, text: str) -> None:
         self._reply = text
@@ -271,6 +315,7 @@ class _Telling:
         state = [f"branch `{branch}`"] if branch else []
         state += self._works.told(self.column)
         state += [f"{self._word('found')}{text}" for text in reversed(kept["found"])]
+        state += [f"{self._word('logged')}{text}" for text in reversed(kept["logged"])]
         if self._hints:
             state.append(self._word("hints") + ", ".join(list(self._hints)[-4:]))
         sections = Sections(

@@ -63,6 +63,13 @@ _NEXT = lazy_pattern(r"^\s*(?:next(?: step)?s?|下一步|接下来)\s*[:：]\s*"
 _TERMS = lazy_pattern(r"^\s*(?:terms?(?: worth searching for)?|search for|关键词|可搜索)\s*[:：]\s*", re.IGNORECASE)
 _REMOVED = lazy_pattern(r"\[REDACTED[^\]\n]{0,80}\]")
 """What stands where a secret was: nothing to search for."""
+_FAILED_CALL = lazy_pattern(r"^\s*(?:fails: |失败：)")
+"""How a line of a ledger begins that tells of a command that failed: what it named need not exist."""
+_OUTSIDE = lazy_pattern(
+    r"(?:^|[/\\])\.\.(?:[/\\]|$)|^~|^[A-Za-z]:[/\\]"
+    r"|^/(?:bin|boot|dev|etc|home|lib\d*|media|mnt|opt|private|proc|root|run|sbin|srv|sys|tmp|usr|var|Users)(?:/|$)"
+)
+"""Paths that lead out of a workspace, or say where on this machine it lies."""
 _GONE = lazy_pattern(r"\bno longer there\b|已不存在")
 _QUOTE = lazy_pattern(r"^\s{0,3}>\s?")
 
@@ -230,7 +237,9 @@ def _parts(
     parts = _told_once(parts, said.request)
     shown = [text for name in _SHARES for text in parts[name]]
     given = [" ".join(visible(term).split()) for term in said.terms]
-    parts["terms"] = list(filter(None, given))[:_MOST_TERMS] or worth_searching([*own, *planned], shown)
+    parts["terms"] = list(filter(None, given))[:_MOST_TERMS] or worth_searching(
+        [text for text in (*own, *planned) if not _FAILED_CALL.match(text)], shown
+    )
     return parts, max(total - len(shown), 0)
 
 
@@ -271,7 +280,7 @@ def worth_searching(texts: Iterable[str], shown: Iterable[str] = ()) -> list[str
     for text in lines:
         query = query_terms(_REMOVED.sub(" ", text[:4_000]))
         for term in map(visible, (*query.paths, *query.identifiers, *query.quoted)):
-            if 3 <= len(term) <= 48 and "\n" not in term:
+            if 3 <= len(term) <= 48 and "\n" not in term and not _OUTSIDE.search(term):
                 found[term] = found.get(term, 0) + 1
     gone = "\n".join(text for text in lines if _GONE.search(text))
     there = "\n".join(shown)

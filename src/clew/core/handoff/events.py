@@ -35,9 +35,26 @@ class Used:
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """What the model wrote down on purpose, in a note or a log."""
+    """What the model wrote down on purpose, in a note."""
 
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """What the model says that it did, in a log: progress, and no decision."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """The agent has stopped to work on what was asked, and waits for the user. Not every host tells."""
+
+    finished: bool
+    """It came to its own end; else it was broken off or failed."""
+    began_before: bool = False
+    """What it worked on was asked in an earlier window."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,4 +86,4 @@ class Compacted:
     """The host shortened the window."""
 
 
-Event: TypeAlias = Asked | Replied | Used | Noted | Planned | Altered | Hinted | Compacted
+Event: TypeAlias = Asked | Replied | Used | Noted | Logged | Planned | Over | Altered | Hinted | Compacted
