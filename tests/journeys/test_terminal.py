@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,8 @@ from pathlib import Path
 import pytest
 from tests.agents import World, calls, demand_extension, last_user, says, told, world
 from tests.scripted_server import Asked, Turn
-from tests.seat import seated
+from tests.seat import PATIENCE, seated
+from tests.shell_session import alive, until
 
 
 @pytest.fixture
@@ -334,6 +336,24 @@ def test_ctrl_c_twice_leaves_and_ends_what_runs(here: World) -> None:
         assert seat.status() == 0
         assert seat.modes() == (True, True)
     assert here.lines()[-1]["outcome"] == "aborted"
+
+
+def test_a_program_that_heeds_no_signal_holds_nobody_up_and_is_ended(here: World) -> None:
+    (here.repository / "stubborn.py").write_text(
+        "import signal, time\n"
+        "for one in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):\n    signal.signal(one, signal.SIG_IGN)\n"
+        "print('I stay', flush=True)\ntime.sleep(600)\n"
+    )
+    command = f"{sys.executable} {here.repository}/stubborn.py"
+    start = calls(("terminal_spawn", {"command": f"exec {command}", "name": "stubborn"}), text="I start it.")
+    with seated(here, play=[start, says("It runs.")]) as seat:
+        seat.sees("ctrl-d").say("/yes on").sees("not asked for").say("start it").sees("It runs.").idle()
+        assert until(lambda: bool(alive(command)), PATIENCE)
+        began = time.monotonic()
+        seat.type("ctrl-d")
+        assert seat.status() == 0
+        assert time.monotonic() - began < 6
+    assert until(lambda: not alive(command), PATIENCE)
 
 
 def test_without_a_model_it_says_what_it_needs(here: World) -> None:

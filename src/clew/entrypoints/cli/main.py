@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gc
 import importlib
 import os
 import sys
@@ -146,6 +147,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             sys.stdout.flush()
     except OSError as error:
         status = _unwritten(error, wanted)
+    # The interpreter would search all that is loaded for garbage before the system takes it back: a second and more.
+    gc.freeze()
     sys.exit(status)
 
 

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import io
 import os
+import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -194,11 +195,16 @@ class Commands:
     def _clew(self, *arguments: str) -> None:
         """A command of the command line, its output here."""
 
-        async def shown() -> None:
-            self.show.print("\n" + await asyncio.to_thread(outcome, arguments, self.show.paint.colored))
+        loop, colored = asyncio.get_running_loop(), self.show.paint.colored
 
-        task = asyncio.get_running_loop().create_task(shown())
-        self._task = task
+        def work() -> None:
+            text = outcome(arguments, colored)
+            # The terminal may have been left meanwhile.
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(self.show.print, f"\n{text}")
+
+        # Not one of the loop's own threads: whoever leaves would wait for it.
+        threading.Thread(target=work, daemon=True, name="clew-command").start()
 
     # ------------------------------------------------------------------ done
 

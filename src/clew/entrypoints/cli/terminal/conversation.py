@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -25,8 +26,10 @@ if TYPE_CHECKING:
     from clew.services.agent_room import AgentRoom
     from clew.services.run import Session
 
-_PATIENCE: Final = 8.0
-"""Seconds that a run has to end when the terminal is left."""
+_PATIENCE: Final = 2.0
+"""Seconds that a run and what the session holds have to end when the terminal is left."""
+_LEAST: Final = 0.5
+"""Seconds of these that are left for what the session holds, at least."""
 
 
 class Interrupted(Exception):
@@ -188,11 +191,27 @@ class Conversation:
                 item.give(Permit(False, "the run was interrupted"))
 
     def close(self) -> None:
-        """End the run, and the session with its shells."""
+        """End the run, and the session with its shells.
+
+        What takes too long is left to the keeper of the programs, which ends them as soon as this process is gone.
+        """
         self.stop()
+        until = time.monotonic() + _PATIENCE
         if self._thread is not None:
             self._thread.join(_PATIENCE)
-        self._stack.close()
+        failed: list[BaseException] = []
+
+        def end() -> None:
+            try:
+                self._stack.close()
+            except BaseException as error:  # raised below
+                failed.append(error)
+
+        ending = threading.Thread(target=end, daemon=True, name="clew-close")
+        ending.start()
+        ending.join(max(until - time.monotonic(), _LEAST))
+        if failed:
+            raise failed[0]
 
     def _work(self, message: str) -> None:
         from clew.adapters.models.engine import Engine  # heavy

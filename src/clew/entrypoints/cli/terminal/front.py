@@ -397,12 +397,14 @@ def converse(app: App, first: list[tuple[str, bool]], *, model: str = "", yes: b
     talk.look_at_branch()
     talk.load()
     typed = Typed(app.home.data / "typed.jsonl", app.redactor)
-    before = termios.tcgetattr(sys.stdin.fileno())
+    before, stdout = termios.tcgetattr(sys.stdin.fileno()), sys.stdout
     try:
         keys = QuickInput(sys.stdin)
         front = Front(app, talk, paint_of(app), typed, keys)
         asyncio.run(front.run(first))
     finally:
+        # A command that is still at work has put its own in the place.
+        sys.stdout = stdout
         _restored(before)
         with undisturbed():
             talk.close()
