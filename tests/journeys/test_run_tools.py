@@ -433,6 +433,21 @@ def test_no_reply_of_a_tool_is_longer_than_its_bound(here: World) -> None:
     assert [len(text) for text in results if len(text.encode()) > 66_000] == []
 
 
+@pytest.mark.requirement("R-12")
+def test_a_mark_that_a_command_showed_goes_into_no_file(here: World) -> None:
+    write(here.repository, {"conf.py": 'token = "ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"\n'})
+
+    def decide(asked: Asked) -> Turn:
+        said = last_user(asked)[0]
+        if said.startswith("[exit 0]"):
+            return calls(("write_file", {"path": "new.py", "content": said.split("\n")[1] + "\n"}))
+        return says("Done.") if "Nothing was changed" in said else calls(("shell", {"command": "cat conf.py"}))
+
+    here.run("copy it", "--yes", play=decide)
+    assert "stands for a secret that you are not shown" in last_user(here.asked()[-1])[0]
+    assert not (here.repository / "new.py").exists()
+
+
 def test_the_tools_are_the_same_in_the_same_order_in_every_request(here: World) -> None:
     here.run("one", play=[calls(READ), says("1")])
     here.run("two", play=[says("2")])
