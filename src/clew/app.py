@@ -193,7 +193,7 @@ class App:
             documents=Documents(root, redact=self.redactor),
             index_path=self.home.cache / "index" / "memory.db",
             audit=self.audit,
-            git=MemoryGit(root, self.environ, finish=_finish_sync),
+            git=MemoryGit(root, self.environ, finish=_finish_sync, around=self.cwd),
             workspace=self.workspace.id,
             clock=lambda: datetime.now().astimezone(),
             branch=self._branch(),
@@ -240,6 +240,7 @@ class App:
     def afterwards(self) -> Afterwards:
         """What follows a write to memory, and nobody waits for."""
         from clew.adapters.detached import start  # heavy, as above
+        from clew.adapters.git_process import apart
         from clew.services.afterwards import Afterwards
         from clew.stores.documents import Documents
 
@@ -247,7 +248,7 @@ class App:
             Documents(self.home.data / "memory", redact=self.redactor),
             self.home.cache / "index" / "memory.db",
             self.hinter,
-            start=lambda: start("clew.entrypoints.afterwards", self.environ, self.home.data),
+            start=lambda: start("clew.entrypoints.afterwards", apart(self.environ, self.cwd), self.home.data),
         )
 
     def agent_room(self, *, yes: bool = False, rules: Sequence[str] = ()) -> AgentRoom:

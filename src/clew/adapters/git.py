@@ -5,19 +5,21 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import secrets
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from clew.adapters.git_process import BlobReader, GitCommand, GitStream, clean_environ, find_program
+from clew.adapters.git_process import BlobReader, GitCommand, GitStream, apart, clean_environ, find_program
 from clew.core.text.content import read_text
 
 Reason = Literal["no git", "too old", "none", "dubious", "strange", "failed"]
 """`none`: no repository here. `dubious`: git distrusts its owner. `strange`: its work tree is not where it lies."""
 
 _MOST_DRIVERS = 200
+_NUMBER = re.compile(rb"[+-]?\d{1,9}")
 _MOST_TOKEN = 1 << 20
 _SHOWN = (
     "show", "--format=", "--diff-merges=first-parent", "--no-show-signature", "--no-ext-diff", "--no-textconv",
@@ -183,13 +185,15 @@ class Git:
                 if token.startswith(b"# branch.upstream "):
                     upstream = os.fsdecode(token[18:])
                 elif token.startswith(b"# branch.ab "):
-                    ahead, behind = (abs(int(number)) for number in token[12:].split())
+                    counts = [abs(int(number)) for number in token[12:].split() if _NUMBER.fullmatch(number)]
+                    ahead, behind = counts if len(counts) == 2 else (0, 0)
                 elif token[:2] in (b"1 ", b"2 ", b"u ", b"? "):
                     was = next(tokens, b"") if token[:1] == b"2" else None
                     if len(changes) == limit:
                         cut = True
                         break
-                    changes.append(_change(token, was))
+                    if change := _change(token, was):
+                        changes.append(change)
         if not changes and not cut and stream.status != 0:
             return None
         return Status(tuple(changes), upstream, ahead, behind, complete=stream.status == 0 and not cut)
@@ -209,19 +213,20 @@ class Git:
         with contextlib.closing(_tokens(stream)) as tokens:
             for token in tokens:
                 if token == mark.encode() and fields:
-                    yield _commit(fields)
+                    if len(fields) >= 7:
+                        yield _commit(fields)
                     fields = []
                 # Seven fields and an empty one stand before the names.
                 if len(fields) < 8 + most_files:
                     fields.append(token)
-            if len(fields) >= 7:
+            if len(fields) >= 7 and fields[0] == mark.encode():
                 yield _commit(fields)
 
     def commit_ids(self, count: int, revision: str) -> list[str]:
         """Ids of the last `count` commits without merges, in the order of `commits`."""
         arguments = ("rev-list", f"--max-count={count}", "--no-merges", "--end-of-options", revision, "--")
         found = self._command.run(*arguments)
-        return found.stdout.decode("ascii").split() if found.good else []
+        return found.stdout.decode("ascii", "replace").split() if found.good else []
 
     def history_bounds(self) -> str:
         """A digest of what cuts the history off or alters it: grafts, replacements; empty where nothing does."""
@@ -260,7 +265,7 @@ class Git:
         start = self._main()
         found = self._patient().run("rev-list", "--first-parent", "--reverse", start) if start else None
         lines = found.stdout.split(b"\n", 2) if found and found.good else []
-        return lines[1].decode("ascii") if len(lines) > 2 else ""
+        return lines[1].decode("ascii", "replace") if len(lines) > 2 else ""
 
     def is_kin(self, other: Path) -> bool:
         """Whether the repository at another folder has more than a first commit in common with this one.
@@ -315,7 +320,7 @@ class Git:
                 fields = head.split()
                 if len(fields) == 4 and fields[0] in (b"100644", b"100755", b"100664"):
                     size = int(fields[3]) if fields[3].isdigit() else 0
-                    yield TreeFile(os.fsdecode(name), fields[2].decode(), size)
+                    yield TreeFile(os.fsdecode(name), fields[2].decode("ascii", "replace"), size)
 
     def blobs(self) -> BlobReader:
         """A reader for the contents of blobs. Close it."""
@@ -365,16 +370,18 @@ class Git:
 
 def find_repository(cwd: Path, environ: Mapping[str, str], *, seconds: float = 10.0) -> Git | NoRepository:
     """The repository that holds `cwd`: of a work tree, a linked work tree, a submodule or a bare repository."""
-    program = find_program(environ)
+    program = find_program(environ, around=cwd)
     if program is None:
         return NoRepository("no git", "git is not installed: branch, status and history are left out")
-    command = GitCommand(program, cwd, clean_environ(environ), seconds=seconds)
+    command = GitCommand(program, cwd, clean_environ(apart(environ, cwd)), seconds=seconds)
     asked = ("--is-bare-repository", "--is-inside-work-tree", "--is-shallow-repository", "--absolute-git-dir")
     found = command.run("rev-parse", *asked)
     if not found.good:
         return _without(found.stderr, found.status)
-    bare, inside, shallow, name = found.stdout.split(b"\n", 3)
+    bare, inside, shallow, name = [*found.stdout.split(b"\n", 3), b"", b"", b""][:4]
     git_dir = Path(os.fsdecode(name.removesuffix(b"\n")))
+    if not {bare, inside, shallow} <= {b"true", b"false"} or not git_dir.is_absolute() or b"\0" in name:
+        return NoRepository("failed", "git does not answer as git does: branch, status and history are left out")
     if bare == b"true":
         return _opened(command, Repository(None, git_dir, git_dir, True, shallow == b"true", ()))
     if inside != b"true":
@@ -384,7 +391,7 @@ def find_repository(cwd: Path, environ: Mapping[str, str], *, seconds: float = 1
         command = replace(command, folder=git_dir.parent)
     top = command.run("rev-parse", "--show-toplevel")
     root = Path(os.fsdecode(top.stdout.removesuffix(b"\n")))
-    if not top.good or not _belongs(root, git_dir):
+    if not top.good or b"\0" in top.stdout or not _belongs(root, git_dir):
         return NoRepository("strange", "the repository's work tree is configured to lie elsewhere: git is left out")
     shared = _small(git_dir / "commondir")
     common = Path(os.path.realpath(git_dir / shared)) if shared else git_dir
@@ -467,14 +474,15 @@ def _tokens(stream: GitStream) -> Generator[bytes, None, None]:
         yield pending
 
 
-def _change(token: bytes, was: bytes | None) -> Change:
+def _change(token: bytes, was: bytes | None) -> Change | None:
     kind = token[:1]
     if kind == b"?":
         return Change(os.fsdecode(token[2:]), "?", "?")
     # Fields before the path: 8 for ordinary changes, 9 for renames, 10 for conflicts.
     fields = token.split(b" ", {b"1": 8, b"2": 9, b"u": 10}[kind])
-    staged, unstaged = fields[1].decode()
-    former = None if was is None else os.fsdecode(was)
+    if len(fields) < 3 or len(letters := fields[1].decode("ascii", "replace")) != 2:
+        return None
+    staged, unstaged, former = *letters, None if was is None else os.fsdecode(was)
     return Change(os.fsdecode(fields[-1]), staged, unstaged, former, conflict=kind == b"u")
 
 

@@ -13,8 +13,15 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from clew.errors import NotFound, OverBudget
+from clew.errors import NotFound, OverBudget, StoreError
 
+_MARKS = (".git", ".clew.yaml", ".ctxmode.yaml")
+"""What a project has in its top folder."""
+HERE = Path(os.curdir)
+"""The current folder, whichever that is at the time."""
+_STARTED = ("git", "ssh", "gpg")
+"""Programs that are started for memory and for facts about a repository."""
+_SYSTEM = frozenset({"/bin", "/usr/bin"})
 _EMPTY = "CLEW_GIT_EMPTY"
 _MOST_STDERR = 4096
 _CHUNK = 1 << 16
@@ -181,6 +188,8 @@ class BlobReader:
                 if len(head) == 3:
                     self.close()
                 raise NotFound(f"There is no blob {blob[:12]}")
+            if not head[2].isdigit():
+                raise EOFError
             size = int(head[2])
             if size > limit:
                 # Ending the process costs less than reading what nobody wants.
@@ -227,6 +236,14 @@ class BlobReader:
                 self._buffer += chunk
 
 
+def demand_fields(row: bytes, count: int, *, none: str = "") -> list[str]:
+    """The words of a row that must have so many, the last a number or `none`. Raises StoreError."""
+    fields = row.decode("ascii", "replace").split()
+    if len(fields) != count or not (fields[-1].isdecimal() or fields[-1] == none):
+        raise StoreError("git does not answer as git does", hint="look at which git is first on PATH")
+    return fields
+
+
 def stop(process: subprocess.Popen[bytes]) -> None:
     """End a process with all it started, and close its pipes."""
     for pipe in (process.stdin, process.stdout, process.stderr):
@@ -239,10 +256,48 @@ def stop(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def find_program(environ: Mapping[str, str], name: str = "git") -> str | None:
-    """The program on the absolute folders of PATH: a relative one could lie in the repository itself."""
-    folders = environ.get("PATH", os.defpath).split(os.pathsep)
-    return shutil.which(name, path=os.pathsep.join(folder for folder in folders if os.path.isabs(folder)))
+def find_program(environ: Mapping[str, str], name: str = "git", *, around: Path | None = None) -> str | None:
+    """The program on the absolute folders of PATH: a relative one could lie in the repository itself.
+
+    With `around`, the first that does not lie in the workspace around that folder, nor is a link to what does.
+    """
+    top = workspace_top(around, environ) if around else None
+    for folder in _folders(environ, top):
+        found = shutil.which(name, path=folder)
+        if found and not (top and Path(os.path.realpath(found)).is_relative_to(top)):
+            return found
+    return None
+
+
+def apart(environ: Mapping[str, str], around: Path) -> dict[str, str]:
+    """The environment with a PATH that leads nowhere into the workspace around a folder: what runs unasked, and what
+    that starts, must not come from there."""
+    return {**environ, "PATH": os.pathsep.join(_folders(environ, workspace_top(around, environ)))}
+
+
+def workspace_top(folder: Path, environ: Mapping[str, str]) -> Path | None:
+    """The outermost folder, but the home and those above it, that holds `folder` and looks like a project, so that a
+    submodule does not trust what holds it; else the folder itself. None for `/`, which holds everything."""
+    try:
+        real = Path(os.path.realpath(folder))
+    except FileNotFoundError:
+        return None  # the current folder is gone, and nothing lies in it
+    home = Path(os.path.realpath(environ.get("HOME") or "/"))
+    marked = [one for one in (real, *real.parents) if any(os.path.lexists(one / mark) for mark in _MARKS)]
+    within = [one for one in marked if not home.is_relative_to(one)]
+    top = within[-1] if within else marked[0] if marked else real
+    return top if top != top.parent else None
+
+
+def _folders(environ: Mapping[str, str], top: Path | None) -> list[str]:
+    """The absolute folders of PATH that do not lie in `top`, as written, where they lead, or by links in them."""
+
+    def is_apart(folder: str) -> bool:
+        names = [os.path.normpath(folder), *(os.path.realpath(os.path.join(folder, one)) for one in ("", *_STARTED))]
+        return top is None or folder in _SYSTEM or not any(Path(name).is_relative_to(top) for name in names)
+
+    every = environ.get("PATH", os.defpath).split(os.pathsep)
+    return [folder for folder in every if os.path.isabs(folder) and is_apart(folder)]
 
 
 def clean_environ(environ: Mapping[str, str]) -> dict[str, str]:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast
 
+from clew.adapters.git_process import HERE
 from clew.adapters.memory_repository import MERGING, PRIVATE, MemoryRepository
 from clew.core.text.printable import printable
 from clew.errors import ClewError, StoreBusy
@@ -65,14 +66,19 @@ class MemoryGit:
         *,
         clock: Callable[[], float] = time.time,
         finish: Callable[[MemoryRepository], None] | None = None,
+        around: Path = HERE,
     ) -> None:
-        """`finish` ends a sync that was killed; without it, writes wait until the next sync."""
+        """`finish` ends a sync that was killed; without it, writes wait until the next sync.
+
+        `around` is a folder of the workspace at hand, whose programs are not run.
+        """
         self.root = root
         self.notices: list[str] = []
         """What the user should know, each once."""
         self._environ = environ
         self._clock = clock
         self._finish = finish
+        self._around = around
         self._repository: MemoryRepository | None = None
 
     @property
@@ -83,7 +89,7 @@ class MemoryGit:
     def repository(self) -> MemoryRepository:
         """The repository itself. Raises NotFound or Refused."""
         if self._repository is None:
-            self._repository = MemoryRepository(self.root, self._environ)
+            self._repository = MemoryRepository(self.root, self._environ, self._around)
         return self._repository
 
     def commit(self, paths: Sequence[str], message: str, *, batch: bool = False) -> Committed:

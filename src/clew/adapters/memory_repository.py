@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from clew.adapters.git_process import GitCommand, clean_environ, find_program
+from clew.adapters.git_process import HERE, GitCommand, apart, clean_environ, demand_fields, find_program
 from clew.core.memory.entering import LONG, MOST_BYTES, REGULAR, STRANGE, clashes, why_left_out
 from clew.core.text.printable import printable
 from clew.errors import NotFound, Refused, StoreBusy, StoreError
@@ -76,8 +76,8 @@ class Leaf:
 class MemoryRepository:
     """The repository in a folder that has one. Raises NotFound without git, Refused, StoreBusy and StoreError."""
 
-    def __init__(self, root: Path, environ: Mapping[str, str]) -> None:
-        program = find_program(environ)
+    def __init__(self, root: Path, environ: Mapping[str, str], around: Path = HERE) -> None:
+        program = find_program(environ := apart(environ, around), around=around)
         if program is None:
             raise NotFound("git is not installed", hint="install git; memory works without it")
         self.root = root
@@ -193,7 +193,7 @@ class MemoryRepository:
         for row in self.run("ls-tree", "-r", "-l", "-z", "--full-tree", commit, "--", *paths).split(b"\0"):
             if row:
                 head, _, name = row.partition(b"\t")
-                mode, _, ident, size = head.decode("ascii").split()
+                mode, _, ident, size = demand_fields(head, 4, none="-")
                 found[os.fsdecode(name)] = Leaf(mode, ident, int(size) if size.isdigit() else 0)
         bad = [path for path in found if not is_safe(path)]
         if bad and unsafe is None:

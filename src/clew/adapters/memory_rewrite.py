@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from clew.adapters.git_process import demand_fields
 from clew.adapters.memory_remote import REMOTE
 from clew.adapters.memory_repository import PRIVATE, MemoryRepository
 from clew.core.text.printable import printable
@@ -74,9 +75,9 @@ class HistoryRewrite:
     def objects(self, kinds: Iterable[str] = _KINDS) -> Iterator[tuple[str, str, bytes]]:
         """Id, kind and content of all objects, those that nothing leads to included. Raises StoreError."""
         wanted, batch, size = set(kinds), list[str](), 0
-        rows = self._repository.run("cat-file", "--batch-all-objects", "--batch-check").decode("ascii").splitlines()
+        rows = self._repository.run("cat-file", "--batch-all-objects", "--batch-check").splitlines()
         for row in rows:
-            ident, kind, length = row.split()
+            ident, kind, length = demand_fields(row, 3)
             if kind not in wanted:
                 continue
             if batch and size + int(length) > _MOST_ASKED:
@@ -274,11 +275,12 @@ class HistoryRewrite:
         output = self._repository.run("cat-file", "--batch", given="".join(f"{one}\n" for one in idents).encode())
         at = 0
         while at < len(output):
-            end = output.index(b"\n", at)
-            row = output[at:end].decode("ascii").split()
-            if len(row) != 3:
+            end = output.find(b"\n", at)
+            row = output[at : max(end, at)].decode("ascii", "replace").split()
+            if len(row) != 3 or not row[2].isdecimal():
                 raise StoreError(
-                    f"git cannot read {row[0]}", hint=f"`git -C {self._repository.root} fsck` looks closer"
+                    f"git cannot read {row[0] if row else 'an object'}",
+                    hint=f"`git -C {self._repository.root} fsck` looks closer",
                 )
             size = int(row[2])
             yield row[0], row[1], output[end + 1 : end + 1 + size]

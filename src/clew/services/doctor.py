@@ -17,7 +17,7 @@ from pathlib import Path
 from clew.adapters import chunker
 from clew.adapters.embedding import StaticTable
 from clew.adapters.git import find_repository
-from clew.adapters.git_process import GitCommand, clean_environ, find_program
+from clew.adapters.git_process import HERE, GitCommand, apart, clean_environ, find_program
 from clew.adapters.home import Home
 from clew.adapters.mode_model import load_mode_model
 from clew.adapters.models.catalogue import Catalogue
@@ -151,6 +151,7 @@ def _in_scratch(scratch: Path, environ: Mapping[str, str], language: str) -> Ite
     for name, text in FILES.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text, encoding="utf-8")
+    environ = apart(environ, HERE)
     alone = {**environ, "HOME": str(hidden), "CLEW_HOME": str(hidden), "GIT_CEILING_DIRECTORIES": str(scratch)}
     yield _checked("git", lambda: _git(root, alone))
     home = Home(hidden, hidden, hidden, hidden)

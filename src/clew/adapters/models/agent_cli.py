@@ -8,7 +8,6 @@ import os
 import queue
 import re
 import secrets
-import shutil
 import subprocess
 import tempfile
 import threading
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from clew.adapters import shell_keeper
+from clew.adapters.git_process import HERE, find_program
 from clew.adapters.models.agent_clis import CLIS, AgentCli, Call, Failure, Reading
 from clew.adapters.models.limits import limited
 from clew.adapters.tokenizers import joined, tokenizer_for
@@ -69,12 +69,10 @@ _DOWN = re.compile(r"connect|network|ECONN|ENOTFOUND|timed? ?out|overloaded|high
 
 
 def find(name: str, environ: Mapping[str, str]) -> str:
-    """The program of this name on PATH; empty where there is none. A folder that is named relative does not count:
-
-    what lies in the workspace must not be taken for an agent of the user's.
+    """The program of this name on PATH; empty where there is none. What lies in the workspace around the current
+    folder must not be taken for an agent of the user's.
     """
-    folders = [folder for folder in environ.get("PATH", "").split(os.pathsep) if os.path.isabs(folder)]
-    return shutil.which(name, path=os.pathsep.join(folders)) or "" if folders else ""
+    return (find_program(environ, name, around=HERE) or "") if environ.get("PATH") else ""
 
 
 def version(program: str) -> str:

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import selectors
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,6 +18,7 @@ from typing import IO, Any, cast
 
 import msgspec
 
+from clew.adapters.git_process import find_program
 from clew.core.text.printable import printable
 from clew.errors import Refused
 from clew.services.tools.plain_grep import Request
@@ -59,12 +59,12 @@ class Stopped(Exception):
     """The search was ended before its end; the text says why."""
 
 
-def ripgrep() -> Path | None:
-    """The program: beside this Python, where the package puts it, or on the path."""
+def ripgrep(around: Path | None = None) -> Path | None:
+    """The program: beside this Python, where the package puts it, or on the path, outside of the workspace `around`."""
     beside = Path(sys.executable).parent / "rg"
     if beside.is_file() and os.access(beside, os.X_OK):
         return beside
-    found = shutil.which("rg")
+    found = find_program(os.environ, "rg", around=around)
     return Path(found) if found else None
 
 

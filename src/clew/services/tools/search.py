@@ -67,6 +67,9 @@ class GrepFiles:
     literal: bool = False
 
 
+_SOUGHT = Path("rg")
+
+
 @dataclass
 class Search:
     """Finds files and lines. `program` is ripgrep; None makes Python search instead."""
@@ -77,12 +80,14 @@ class Search:
     strictly: Callable[[str], str] | None = None
     free: Sequence[Path] = ()
     ignore: Sequence[str] = ()
-    program: Path | None = field(default_factory=ripgrep)
+    program: Path | None = _SOUGHT
     seconds: float = SECONDS
     places: Places = field(init=False)
     cleaner: Cleaner = field(init=False)
 
     def __post_init__(self) -> None:
+        if self.program is _SOUGHT:
+            self.program = ripgrep(self.root)
         self.places = Places(self.root, self.cwd, self.free)
         self.cleaner = Cleaner(self.redact, self.strictly)
 
