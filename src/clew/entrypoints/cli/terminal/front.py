@@ -44,7 +44,7 @@ _LEAVES: Final = 2.0
 _QUIET: Final = 0.4
 """Seconds without a key before a question takes keys: nobody allows by accident what comes up while they type."""
 _TICK: Final = 0.12
-_APART: Final = 0.05
+_APART: Final = 0.08
 """Seconds between two looks at what came, at least."""
 _SLICE: Final = 0.04
 """Seconds of one look, about."""
@@ -163,7 +163,7 @@ class Front:
     # ------------------------------------------------------------------ what happens
 
     def _look_soon(self) -> None:
-        """Look, but not at each piece: twenty times a second is seen as one movement."""
+        """Look, but not at each piece: a dozen times a second is seen as one movement."""
         wait = self._looked + _APART - time.monotonic()
         asyncio.get_running_loop().call_later(max(wait, 0.0), self._look)
 

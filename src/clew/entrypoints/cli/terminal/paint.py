@@ -110,7 +110,8 @@ class _Markdown(Markdown):
     elements: ClassVar = {**Markdown.elements, "paragraph_open": _Paragraph, "heading_open": _Heading}
 
     def __init__(self, markup: str) -> None:
-        super().__init__(markup, hyperlinks=False)
+        super().__init__("", hyperlinks=False)
+        self.markup = markup
         self.code_theme = _CODE
         # `Vec<T>` is text: what looks like HTML would be left out.
         self.parsed = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"]).parse(markup)
