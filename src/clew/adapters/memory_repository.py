@@ -121,8 +121,8 @@ class MemoryRepository:
             )
         except subprocess.TimeoutExpired:
             raise StoreBusy(f"git {arguments[0]} takes too long", hint="try again") from None
-        except OSError as error:
-            raise StoreError(f"git {arguments[0]}: {error.strerror}", hint="check the disk") from error
+        except (OSError, ValueError) as error:  # or git gave a NUL that became an argument
+            raise StoreError(f"git {arguments[0]}: {error}", hint="check the disk") from error
         if done.returncode in codes:
             return done.stdout
         said = printable(" ".join(done.stderr.decode("utf-8", "replace").split()), 300)
@@ -135,7 +135,7 @@ class MemoryRepository:
 
     def line(self, *arguments: str, codes: Sequence[int] = (0, 1)) -> str:
         """One line that a command gives; empty where it says no by status 1."""
-        return os.fsdecode(self.run(*arguments, codes=codes)).strip()
+        return os.fsdecode(self.run(*arguments, codes=codes)).replace("\0", "?").strip()
 
     def setting(self, name: str) -> str:
         """The user's value of a setting of git; empty where there is none. Reading it runs nothing."""
@@ -245,7 +245,7 @@ class MemoryRepository:
 
     def store(self, content: bytes) -> str:
         """Keep bytes. Their id."""
-        return os.fsdecode(self.run("hash-object", "-w", "--no-filters", "--stdin", given=content)).strip()
+        return os.fsdecode(self.run("hash-object", "-w", "--no-filters", "--stdin", given=content)).strip("\0\n ")
 
     def changes(
         self, commit: str, paths: Iterable[str] | None = None, *, own: dict[str, str] | None = None
@@ -390,7 +390,7 @@ class MemoryRepository:
         line = [part for parent in parents for part in ("-p", parent)]
         given = message.encode("utf-8", "replace")
         made = self.run("commit-tree", tree, *line, "-F", "-", given=given, environ=self._signed())
-        return os.fsdecode(made).strip()
+        return os.fsdecode(made).replace("\0", "?").strip()
 
     def move_head(self, new: str, old: str, message: str, changes: Mapping[str, Leaf | None]) -> None:
         """Let HEAD's branch point to a commit, if it still points to `old`. Raises StoreBusy where it does not."""

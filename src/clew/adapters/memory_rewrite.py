@@ -94,7 +94,7 @@ class HistoryRewrite:
             b"\n"
         ):
             ident, _, path = row.partition(b" ")
-            found.setdefault(ident.decode("ascii"), os.fsdecode(path))
+            found.setdefault(ident.decode("ascii", "replace"), os.fsdecode(path))
         return found
 
     def demand_settled(self) -> None:
@@ -129,7 +129,11 @@ class HistoryRewrite:
         self._bytes = len(tips[0]) // 2
         self._known = {ident: (kind, content) for ident, kind, content in self.objects(("commit", "tree", "tag"))}
         given = "".join(f"{tip}\n" for tip in tips).encode()
-        order = repository.run("rev-list", "--topo-order", "--reverse", "--stdin", given=given).decode("ascii").split()
+        order = (
+            repository.run("rev-list", "--topo-order", "--reverse", "--stdin", given=given)
+            .decode("ascii", "replace")
+            .split()
+        )
         commits: dict[str, str] = {}
         blobs = _Blobs(self, rules.blob)
         for ident in order:
