@@ -355,8 +355,8 @@ def _exchange(harbour: Path, home: Path) -> Done:
 
 @case("ripgrep")
 def _ripgrep(harbour: Path, home: Path) -> Done:
-    assert ripgrep() is not None
-    ways = (Search(harbour, harbour, program=program) for program in (ripgrep(), None))
+    assert ripgrep(os.environ) is not None
+    ways = (Search(harbour, harbour, program=program) for program in (ripgrep(os.environ), None))
     expected, found = (Calls(one.tools()).good("grep", pattern="retr(y|ies)", context=1) for one in ways)
     assert found == expected and "src/retry.py\n" in found
     return Done(0, found, "")

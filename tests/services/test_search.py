@@ -29,7 +29,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def opened(root: Path, way: str, seconds: float = 20.0) -> Calls:
-    program = None if way == "python" else ripgrep()
+    program = None if way == "python" else ripgrep(os.environ)
     assert program or way == "python"
     return Calls(Search(root, root, clean, program=program, seconds=seconds).tools())
 
@@ -237,7 +237,7 @@ def test_without_ripgrep_that_is_said_and_searching_works(root: Path, monkeypatc
     broken = Search(root, root, program=root / "gone")
     assert "cannot be run" in Calls(broken.tools()).refused("grep", pattern="needle")
     monkeypatch.setenv("PATH", str(root))
-    assert ripgrep() is None or ripgrep() != shutil.which("rg")
+    assert ripgrep(os.environ) is None or ripgrep(os.environ) != shutil.which("rg")
 
 
 def test_a_folder_named_like_the_program_is_not_run(root: Path) -> None:

@@ -256,7 +256,9 @@ class AgentRoom:
         root = Path(os.path.realpath(self.ground.root))
         scratch = transcript.folder
         desk = FileDesk(root, self.ground.cwd, self.redact, self.strictly, (scratch,))
-        search = Search(root, self.ground.cwd, self.redact, self.strictly, (scratch,), self.ignore)
+        search = Search(
+            root, self.ground.cwd, self.redact, self.strictly, (scratch,), self.ignore, environ=self.environ
+        )
         # One memory of the marks that were shown, whichever tool showed them.
         search.cleaner = desk.cleaner
         place = Workplace(root, command_environ(self.environ), lambda text: desk.cleaner.redacted("", text))

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 from base64 import b64decode
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
@@ -59,12 +59,12 @@ class Stopped(Exception):
     """The search was ended before its end; the text says why."""
 
 
-def ripgrep(around: Path | None = None) -> Path | None:
+def ripgrep(environ: Mapping[str, str], around: Path | None = None) -> Path | None:
     """The program: beside this Python, where the package puts it, or on the path, outside of the workspace `around`."""
     beside = Path(sys.executable).parent / "rg"
     if beside.is_file() and os.access(beside, os.X_OK):
         return beside
-    found = find_program(os.environ, "rg", around=around)
+    found = find_program(environ, "rg", around=around)
     return Path(found) if found else None
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -82,12 +82,14 @@ class Search:
     ignore: Sequence[str] = ()
     program: Path | None = _SOUGHT
     seconds: float = SECONDS
+    environ: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Where ripgrep is looked for, beside the folder of this Python."""
     places: Places = field(init=False)
     cleaner: Cleaner = field(init=False)
 
     def __post_init__(self) -> None:
         if self.program is _SOUGHT:
-            self.program = ripgrep(self.root)
+            self.program = ripgrep(self.environ, self.root)
         self.places = Places(self.root, self.cwd, self.free)
         self.cleaner = Cleaner(self.redact, self.strictly)
 
