@@ -63,7 +63,7 @@ def test_the_agent_runs_no_git_and_no_ripgrep_of_the_workspace(
     monkeypatch.setenv("PATH", f"{harbour / '.venv' / 'bin'}:{os.environ['PATH']}")
     # No ripgrep beside this Python.
     monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
-    found = ripgrep(harbour)
+    found = ripgrep(os.environ, harbour)
     assert found is None or not found.is_relative_to(harbour)
     with world(harbour, home) as here, here.talk() as talk:
         talk.run("look", calls(("grep", {"pattern": "attempts"})), says("Done."))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import selectors
 import shutil
@@ -103,6 +104,9 @@ class GitCommand:
 
     def start(self, arguments: Sequence[str], *, stdin: bool = False) -> subprocess.Popen[bytes]:
         """The running command, in a process group of its own. Raises OSError."""
+        if any("\0" in one for one in arguments):
+            # From an odd answer of an earlier call: no name, no commit.
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
         return subprocess.Popen(
             self.argv(arguments),
             cwd=self.folder,
