@@ -47,7 +47,7 @@ def main() -> int:
     if unknown:
         parser.error(f"no measurement {', '.join(unknown)}: one of {', '.join(MEASUREMENTS)}")
     data = given.data or (Path(os.environ["CLEW_SHARED_DATA"]) if os.environ.get("CLEW_SHARED_DATA") else None)
-    with tempfile.TemporaryDirectory(prefix="clew-bench-") as folder:
+    with tempfile.TemporaryDirectory(prefix="clew-bench-", ignore_cleanup_errors=True) as folder:
         scratch = (given.scratch or Path(folder)).absolute()
         scratch.mkdir(parents=True, exist_ok=True)
         folder_of_peers = given.peers.absolute() if given.peers else None
