@@ -317,7 +317,7 @@ SCREENS = {
     "a repeated character": ("-\x1b[4b|", ["-----|"]),
     "scrolling": ("1\r\n2\r\n3\x1b[1S", ["2", "3"]),
     "132 columns are not taken": ("\x1b[?3hab", ["ab"]),
-    "joiners and choosers": ("❤\ufe0fa\u200db", ["❤ab"]),
+    "joiners and choosers": ("❤\ufe0fa\u200db", ["❤a\ufffdb"]),
     "a reversal of text": ("a\u202eb", ["a\ufffdb"]),
 }
 

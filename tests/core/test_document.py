@@ -158,10 +158,7 @@ def test_each_mistake_is_found_at_its_line() -> None:
     assert kinds(note("a", "id: x", *FINE, "scope: project", folder="user")) == [("a.md", 4, "place")]
     assert kinds(note("a", "id: x", *FINE, "supersedes: gone")) == [("a.md", 4, "dangling")]
     assert kinds(note("a", "id: y", *FINE), indexed={"workspaces/w/notes/a.md": "x"}) == [("a.md", 2, "new-id")]
-    assert kinds(note("a", *FINE), indexed={"workspaces/w/notes/a.md": "x"}) == [
-        ("a.md", 1, "new-id"),
-        ("a.md", 1, "no-id"),
-    ]
+    assert kinds(note("a", *FINE), indexed={"workspaces/w/notes/a.md": "x"}) == [("a.md", 1, "new-id")]
     assert kinds(note("a", "id: x", *FINE, "id: y")) == [("a.md", 4, "front")]
     assert kinds(note("a", "id: x", *FINE, body="x" * 200_001))[0] == ("a.md", 1, "front")
 

@@ -182,9 +182,11 @@ def crowd(root: Path, name: str, each: str) -> None:
             documents.append(path, f"appended {mark}")
             say(f"appended {mark}")
             continue
+        # The digest first: what is written in between makes the text newer than it, never older.
+        digest = documents.read(path).digest
         read = documents.read_text(path)
         try:
-            documents.replace(path, f"replaced {mark}\n{read}", expect=documents.read(path).digest)
+            documents.replace(path, f"replaced {mark}\n{read}", expect=digest)
             say(f"replaced {mark}")
         except Conflict:
             say(f"conflict {mark}")

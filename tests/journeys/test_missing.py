@@ -291,9 +291,9 @@ def _terminal(harbour: Path, home: Path) -> Done:
 NAMES = ("CLEW_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME")
 
 
-@case("a home folder")
+@case("`HOME`")
 def _home(harbour: Path, home: Path) -> Done:
-    nowhere: dict[str, str | None] = {**dict.fromkeys(NAMES), "HOME": ""}
+    nowhere: dict[str, str | None] = {**dict.fromkeys(NAMES), "HOME": "rel"}
     answers(clew("ask", QUESTION, cwd=harbour, env={**nowhere, "CLEW_HOME": str(home / "named")}))
     return fails(clew("ask", QUESTION, cwd=harbour, env=nowhere), 2)
 

@@ -101,7 +101,8 @@ def test_the_copy_that_a_sync_puts_beside_a_note_is_no_note(memory: Callable[[st
     harbour = memory("harbour-1")
     path = tmp_path / "memory" / harbour.note(NoteWish("The crane stops at wind force 7.", "Crane")).receipt.path
     path.with_name("crane.conflict-0a1b2c3.md").write_bytes(path.read_bytes().replace(b"7", b"9"))
-    assert [one.name for one in harbour.listing()] == ["Crane"] and harbour.check() == ((), ())
+    assert [one.name for one in harbour.listing()] == ["Crane"]
+    assert [one.kind for one in harbour.check()[0]] == ["conflict"]
     assert len(harbour.recall("crane").hits) == 1
 
 

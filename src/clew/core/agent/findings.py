@@ -54,8 +54,13 @@ class Change:
 
 def ordered(findings: Iterable[Finding]) -> list[Finding]:
     """The worst first, then by place; the same thing said twice once."""
-    every = dict.fromkeys(findings)
-    return sorted(every, key=lambda one: (_RANK[one.severity], one.path, one.range.line, one.range.column, one.source))
+
+    def place(one: Finding) -> tuple[object, ...]:
+        where = one.range
+        at = (where.line, where.column, where.end_line, where.end_column)
+        return _RANK[one.severity], one.path, at, one.source, one.message, str(one.code)
+
+    return sorted(dict.fromkeys(findings), key=place)
 
 
 def rendered(findings: Iterable[Finding], most: int = MOST_SHOWN) -> list[str]:

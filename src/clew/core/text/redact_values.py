@@ -69,6 +69,10 @@ class Words:
     """All of them, or the text itself where it is short: a part of a word that does not stand here stands nowhere."""
 
 
+_SESSION = re.compile(r"\d{8}-\d{6}-[0-9a-f]{4,8}")
+"""The id of a session of Clew's own agent, which stands behind the word `session` in its handoffs."""
+
+
 def words_of(lower: bytes) -> Words:
     """The words of a text, to look for what is rare in them first."""
     each = frozenset(lower.translate(_STEMS).split())
@@ -88,6 +92,7 @@ def harmless(value: str) -> bool:
         or _HARMLESS.fullmatch(value[:200]) is not None
         or (_PATH.fullmatch(value[:200]) is not None and not random_like(value.replace("/", ""), 30))
         or _HASH.match(value) is not None
+        or _SESSION.fullmatch(value) is not None
         or _CJK.search(value, 0, 400) is not None
         or "REDACTED" in value
     )
