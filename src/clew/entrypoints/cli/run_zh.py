@@ -75,6 +75,7 @@ RUN: dict[str, str] = {
     "the session {} was written by a newer Clew": "会话 {} 由更新版本的 Clew 写入",
     "install that version": "请安装那个版本",
     "`{}` cannot be written: {}": "无法写入 `{}`：{}",
+    "git does not answer as git does: branch, status and history are left out": "git 的回答不像 git：已略去分支、状态和历史",
     "the extension {} gives no text and says nothing": "扩展 {} 没有给出文本，因此不作说明",
     "the extension {} failed and says nothing: {}: {}": "扩展 {} 失败，因此不作说明：{}：{}",
     "the agent works within its `with` block": "智能体只在其 `with` 块中工作",
