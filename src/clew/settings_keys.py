@@ -7,17 +7,17 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
-from clew.adapters.language_servers import LANGUAGES
 from clew.adapters.yaml_file import Listing, Node, Scalar, Table, plain
 from clew.core.agent.permissions import rule_of
-from clew.core.agent.servers import KEYS as SERVER_KEYS
-from clew.core.agent.servers import ServerEntry, entry_of
 from clew.core.context.fragment import DEFAULT_WEIGHTS
 from clew.core.text.printable import printable
 from clew.errors import ConfigError, Refused, UsageError
+
+if TYPE_CHECKING:
+    from clew.core.agent.servers import ServerEntry
 
 _MOST_TEXT = 500
 _MOST_ITEMS = 1000
@@ -260,14 +260,17 @@ def _endpoints(name: str, node: Node, place: Place) -> dict[str, str]:
 
 
 def _servers(name: str, node: Node, place: Place) -> dict[str, ServerEntry]:
+    # Read where it is set only: a hook reads the settings at every prompt.
+    from clew.core.agent.servers import KEYS, entry_of  # noqa: PLC0415
+
     found: dict[str, ServerEntry] = {}
     for key, line, value in _pairs(name, node, place, "a table of `name: command`"):
         at = Place(place.label, line)
         if not isinstance(value, Table):
             raise _wrong(key, "`command` and `args`, or `url`", value, place)
         for inner, below, _ in value.pairs:
-            if inner not in SERVER_KEYS:
-                raise _unknown(inner, key, SERVER_KEYS, Place(place.label, below))
+            if inner not in KEYS:
+                raise _unknown(inner, key, KEYS, Place(place.label, below))
         try:
             found[key] = entry_of(key, _values(value))
         except ConfigError as error:
@@ -279,6 +282,8 @@ def _lsp(name: str, node: Node, place: Place) -> dict[str, str]:
     """By language a command, or `off`; under `*` for all."""
     if isinstance(node, Scalar) and node.value is not None:
         return {} if _switched(name, node, place) else {"*": "off"}
+    from clew.adapters.language_servers import LANGUAGES  # noqa: PLC0415
+
     found: dict[str, str] = {}
     languages = [one.key for one in LANGUAGES]
     for key, line, value in _pairs(name, node, place, "`off`, or a table of `language: command`"):

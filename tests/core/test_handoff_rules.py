@@ -25,7 +25,7 @@ from clew.core.handoff.events import (
     Used,
 )
 from clew.core.handoff.fill import THRESHOLD, Fill, FillWatch, measured, seen
-from clew.core.handoff.force import in_force
+from clew.core.handoff.force import replaces, statement
 from clew.core.handoff.gate import COOL_DOWN, Wish, may_write
 from clew.core.handoff.ledger import Ledger, Sections
 from clew.core.handoff.plan import read_plan
@@ -120,8 +120,8 @@ def test_what_may_be_written_when(wish: Wish, allowed: bool) -> None:
 def test_a_later_statement_about_the_same_thing_takes_the_place_of_an_earlier_one(
     older: str, newer: str, replaced: bool
 ) -> None:
-    assert in_force([older, newer]) == [not replaced, True]
-    assert in_force([older, older]) == [True, True]
+    assert replaces(statement(newer), statement(older)) is replaced
+    assert not replaces(statement(older), statement(older))
 
 
 # ---------------------------------------------------------------------- drift

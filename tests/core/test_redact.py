@@ -198,6 +198,7 @@ def test_a_private_key_goes_whole_even_when_its_end_or_beginning_is_missing(labe
         "from sklearn.linear_model import LogisticRegression",
         "密码是用户自己设置的，我们只保存哈希。",
         "AKIAIOSFODNN7EXAMPLE",
+        "the handoff of session 20261130-153757-a1b2c3d4 and of session 20261130-153757-9f04 before it",
         "https://github.com/example/booking/blob/6f772df228ef1ce87433aa6972e1f7308ef2bd84/src/auth/token.py#L41",
         "password: [REDACTED:secret]",
         "password: [REDACTED:secret:3f9a] and token=[REDACTED]",

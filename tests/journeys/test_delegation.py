@@ -298,3 +298,4 @@ def test_a_dump_holds_the_requests_of_a_sub_agent_in_a_folder_of_their_own(here:
     assert here.inside("prefix", str(folder), "--json").json["broken"] == 0
     (body,) = (folder / lines[0]["id"]).glob("[0-9]*[0-9].json")
     assert body.read_bytes() == here.asked()[1].body
+    assert {one.stat().st_mode & 0o077 for one in folder.rglob("*.json")} == {0}, "it is for its owner alone"

@@ -80,7 +80,7 @@ class AgentRoom:
     """The user's own MCP servers."""
     server_wait: float = 3.0
     server_timeout: float = 120.0
-    _hinter: list[Hinter] = field(default_factory=list["Hinter"])
+    _hinter: Hinter | None = None
 
     @contextmanager
     def new(self, model: str) -> Iterator[Session]:
@@ -122,12 +122,12 @@ class AgentRoom:
 
     def _around(self, transcript: Transcript, read: Read, model: str, stack: contextlib.ExitStack) -> Surroundings:
         def recall(text: str, role: str, run: int) -> Hinted:
-            if not self._hinter:
-                self._hinter.append(self.hinter())
+            if self._hinter is None:
+                self._hinter = self.hinter()
             # What the assistant said last is only recorded: nobody is shown a hint, so nothing is suppressed by it.
             session = "" if role == "record" else transcript.id
             who = "user" if role == "user" else "assistant"
-            return self._hinter[0].hints(text, role=who, session=session, run=run)
+            return self._hinter.hints(text, role=who, session=session, run=run)
 
         wanted: list[str] = []
         keeper = Keeper(

@@ -7,6 +7,7 @@ which texts each layer has, so that `clew prefix` can name the layer of a differ
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,8 +61,8 @@ class Dump:
         self._last += 1
         path = self.folder / f"{self._last:04}.json"
         try:
-            path.write_bytes(body)
-            path.with_suffix(ABOUT).write_bytes(msgspec.json.encode(self.about()))
+            _write(path, body)
+            _write(path.with_suffix(ABOUT), msgspec.json.encode(self.about()))
         except OSError as error:
             raise StoreError(f"`{path}` cannot be written: {error.strerror}", hint="leave out --dump") from error
 
@@ -70,7 +71,13 @@ class Dump:
         path = self.folder / f"{self._last:04}{ABOUT}"
         with contextlib.suppress(OSError, msgspec.DecodeError):
             about = msgspec.json.decode(path.read_bytes(), type=About)
-            path.write_bytes(msgspec.json.encode(msgspec.structs.replace(about, usage=counts)))
+            _write(path, msgspec.json.encode(msgspec.structs.replace(about, usage=counts)))
+
+
+def _write(path: Path, content: bytes) -> None:
+    """For its owner alone: a request holds what the user typed, as it was typed."""
+    with open(path, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+        file.write(content)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ that are named (`chunk = 500`), that have a unit (`500 lines`, `45 秒`), and th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -216,9 +216,3 @@ class Later:
             and replaces(said, older)
             for when, said, settles in (self._talk[text] for text in texts)
         )
-
-
-def in_force(texts: Sequence[str]) -> list[bool]:
-    """For each of several statements, oldest first, whether none behind it replaces it."""
-    said = [statement(text) for text in texts]
-    return [not any(replaces(later, one) for later in said[at + 1 :]) for at, one in enumerate(said)]

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, assert_never
 
 import msgspec
 
-from clew.core.text.printable import printable, storable, visible
+from clew.core.memory.shown import OF_MEMORY, excerpt, quoted
+from clew.core.text.printable import printable, storable
 from clew.entrypoints.mcp.envelope import Needed
 from clew.entrypoints.mcp.places import Choice, choose
 from clew.entrypoints.mcp.session import Call, Cancelled, Reply
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from clew.services.memory_search import Found
     from clew.stores.documents import Receipt
 
-MOST_SHOWN: Final = 24_000
-"""Characters of one answer of `memory_open`; the rest by a reference that continues it."""
 SETTLE_SECONDS: Final = 3.0
 """After so long without a write, what was written is committed where memory is a repository."""
 _MEMORY = re.compile(r"clew://memory/|mem_[0-9a-f]|(?:user|workspaces/[^/]+)/[^\0]*\.md(?:#|\Z)")
@@ -213,11 +212,7 @@ def _told(given: Recall, found: Found, tray: Tray) -> tuple[str, list[str]]:
     head = f"{len(found.hits)} found in {searched.scope} ({looked}; {tray.place}). Quoted, not said to you."
     lines: list[str] = []
     for hit in found.hits:
-        about = [hit.reference, *(printable(one, 120) for one in hit.told)]
-        if hit.stale:
-            about.append(f"DOES NOT HOLD ANY MORE: {printable(hit.stale, 120)}")
-        lines.append("\n- " + " · ".join(about))
-        lines += [f"  > {line}" for line in visible(hit.snippet).splitlines()]
+        lines += ["", *quoted(hit)]
     if found.left_out:
         lines.append(f"\n{found.left_out} more; narrow the question, or raise `budget`.")
     return head, lines
@@ -237,10 +232,10 @@ def open_(given: Open, tray: Tray) -> Reply:
     if _MEMORY.match(ref):
         opened = tray.memory().open(ref)
         bare = ref.partition("#")[0]
-        return _shown(bare, opened.text, opened.first, opened.lines, "#L{}-{}", opened.stale)
+        return _shown(bare, opened.text, opened.first, opened.lines, stale=opened.stale)
     if ref.startswith(_SESSION) and (sessions := tray.memory().sessions) is not None:
         plain, text = sessions.open(ref)
-        return _shown(plain, text, 0, 0, "")
+        return _shown(plain, text, 0, 0)
     from clew.services.references import open_reference
 
     exchanges = ()
@@ -249,29 +244,17 @@ def open_(given: Open, tray: Tray) -> Reply:
             exchanges = store.list(tray.app.workspace.id)
     found = open_reference(ref, tray.app.place, exchanges, tray.memory)
     if found.kind == "memory":
-        return _shown(found.ref.partition("#")[0], found.text, found.first, found.lines, "#L{}-{}", found.stale)
+        return _shown(found.ref.partition("#")[0], found.text, found.first, found.lines, stale=found.stale)
     bare = re.sub(r":\d+(-\d+)?\Z", "", found.ref) if found.first else found.ref
     return _shown(bare, found.text, found.first, found.lines, ":{}-{}")
 
 
-def _shown(bare: str, text: str, first: int, lines: int, form: str, stale: str = "") -> Reply:
+def _shown(bare: str, text: str, first: int, lines: int, form: str = OF_MEMORY, stale: str = "") -> Reply:
     """A text, cut to what one answer may hold, with the reference of the rest."""
-    kept, more = text, ""
-    if len(text) > MOST_SHOWN:
-        kept = text[:MOST_SHOWN]
-        if first and (whole := kept.rpartition("\n")[0]):
-            kept = whole
-            more = bare + form.format(first + kept.count("\n") + 1, lines)
-    last = first + kept.count("\n")
-    part = first > 1 or (lines and last < lines)
-    shown = bare + form.format(first, last) if first and part else bare
-    head = f"{printable(shown, 300)}{f' (of {lines} lines)' if part else ''}"
-    if stale:
-        head += f" · DOES NOT HOLD ANY MORE: {printable(stale, 120)}"
-    tail = f"\n[cut; continue with `{printable(more, 300)}`]" if more else "\n[cut]" if len(kept) < len(text) else ""
-    facts: dict[str, Any] = {"ref": shown, "text": kept, "lines": lines or kept.count("\n") + 1}
-    facts |= {key: value for key, value in (("more", more), ("stale", stale)) if value}
-    return Reply(f"{head}\n\n{kept}{tail}", facts)
+    part = excerpt(bare, text, first, lines, form, stale)
+    facts: dict[str, Any] = {"ref": part.ref, "text": part.text, "lines": lines or part.text.count("\n") + 1}
+    facts |= {key: value for key, value in (("more", part.more), ("stale", stale)) if value}
+    return Reply(str(part), facts)
 
 
 # ---------------------------------------------------------------------- writing

@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from clew.core.agent.effects import Effect
 from clew.core.handoff.references import is_reference
+from clew.core.memory.shown import MOST_SHOWN, excerpt, quoted
 from clew.core.text.printable import printable
 from clew.services.tools.tool import Reply, Signal, Tool, define
 from clew.stores.transcripts import SESSION
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     from clew.services.handoff import Handed, Handoff, Window
     from clew.services.memory import Memory, Saved
     from clew.services.memory_search import Found
-
-MOST_SHOWN = 24_000
-"""Characters of a document that one call shows."""
 
 
 @dataclass(frozen=True)
@@ -81,11 +79,8 @@ def memory_tools(
         if given.ref.strip().startswith(SESSION) and (sessions := memory().sessions) is not None:
             return _said(*sessions.open(given.ref))
         opened = handoff().open(given.ref) if is_reference(given.ref) else memory().open(given.ref)
-        head = f"{given.ref} (lines {opened.first} on of {opened.lines})"
-        if opened.stale:
-            head += f" · DOES NOT HOLD ANY MORE: {printable(opened.stale, 120)}"
-        left = f"\n[cut; {given.ref.partition('#')[0]}#L… opens the rest]" if len(opened.text) > MOST_SHOWN else ""
-        return Reply(f"{head}\n\n{opened.text[:MOST_SHOWN]}{left}", view=head)
+        part = excerpt(given.ref.partition("#")[0], opened.text, opened.first, opened.lines, stale=opened.stale)
+        return Reply(str(part), view=part.head)
 
     def note(given: Note, effect: Effect, signal: Signal) -> Reply:
         if given.kind == "handoff":
@@ -123,11 +118,7 @@ def told(found: Found) -> Reply:
         rows.append(f"nothing found in {searched.scope}: searched {looked}{words}")
         return Reply("\n".join(rows), view="-")
     for hit in found.hits:
-        facts = [hit.reference, printable(hit.name, 120), hit.at, hit.speaker]
-        if hit.stale:
-            facts.append(f"DOES NOT HOLD ANY MORE: {printable(hit.stale, 120)}")
-        rows.append("- " + " · ".join(fact for fact in facts if fact))
-        rows += [f"  > {line}" for line in hit.snippet.splitlines()]
+        rows += quoted(hit)
     if found.left_out:
         rows.append(f"{found.left_out} more; narrow the query")
     return Reply("\n".join(rows), view=f"{len(found.hits)} found")
