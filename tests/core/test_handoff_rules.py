@@ -87,9 +87,7 @@ def test_between_two_handoffs_the_level_has_fallen(levels: list[int]) -> None:
         (Wish("compact", AT, AT, 3, ("fix it",)), True),
         (Wish("run", AT, AT + timedelta(days=1), 3, ("fix it",)), True),
         (Wish("tool", AT, AT, 0, ("hi",)), True),
-        (Wish("user", AT, AT, length=200_000), True),
-        (Wish("user", AT, AT, length=200_001), False),
-        (Wish("tool", AT, AT, length=8_001, whole=False), False),
+        (Wish("user", AT, AT), True),
     ],
 )  # fmt: skip
 def test_what_may_be_written_when(wish: Wish, allowed: bool) -> None:

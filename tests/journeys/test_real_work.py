@@ -2,7 +2,8 @@
 
 The model decides by what each request holds, and by nothing else: without the hint it does not know how tests are run,
 without the output of the terminal it sees no failure, without the diagnostics it leaves a slip in, without the handoff
-it does not know what is left to do in the fresh window. Each is taken away once, and then the work must fail.
+it does not know what is left to do in the fresh window. The hint and the diagnostics are taken away once, and then the
+work must fail.
 """
 
 from __future__ import annotations
@@ -33,8 +34,6 @@ PLAN = "# Mend the plan\n\n- [x] Find the cause\n- [x] Mend `Step.open`\n- [ ] S
 class Worker:
     """A model with a task. `takes` names what it finds in its requests; what is missing it says at the end."""
 
-    small: bool = True
-    """Its windows are small: after the edit the provider reports 70 %."""
     seen: list[str] = field(default_factory=list[str])
     step: int = 0
 
@@ -46,7 +45,8 @@ class Worker:
         if "[handoff]" in told(asked):
             return self._second_window(asked)
         turn = self._first_window(asked, told(asked), "\n".join(last_user(asked)))
-        return replace(turn, input=70_000) if self.small and "new one" in self.seen else turn
+        # After the edit the provider reports that the window is 70 % full.
+        return replace(turn, input=70_000) if "new one" in self.seen else turn
 
     def _take(self, what: str) -> bool:
         """Whether this is found for the first time."""

@@ -87,6 +87,12 @@ def test_instruction_files_are_read_once_a_session_and_a_change_is_announced_onc
     here.run("two", "--continue", cwd=deep, play=[says("2")])
     assert here.asked()[-1].json["system"][1]["text"] == injected
     assert "AGENTS.md changed since this session began" in told(here.asked()[-1])
+    with here.talk() as talk:
+        talk.run("one", says("1"))
+        write(here.repository, {"AGENTS.md": "Write some tests.\n"})
+        talk.run("two", says("2"))
+        talk.run("three", says("3"))
+    assert [told(asked).count("AGENTS.md changed since") for asked in here.asked()[-3:]] == [0, 1, 1]
 
 
 @pytest.mark.requirement("R-04")
@@ -260,14 +266,15 @@ def test_each_request_of_a_run_begins_with_all_bytes_of_the_one_before(here: Wor
     "fault", ["busy", "failed", "overloaded", "cut-before", "cut-start", "cut-in", "end-in", "overloaded-in"]
 )
 def test_a_request_that_failed_is_sent_again_byte_for_byte_and_doubles_nothing(here: World, fault: str) -> None:
-    look = calls(("memory_recall", {"query": "a"}), text="look")
+    here.inside(*RETRY_NOTE)
+    look = calls(("memory_recall", {"query": "a"}), text="why does the retry test time out?")
     done = here.run("mend the berths", play=[look, Turn(("half",), fault=fault), says("Done.")])
     assert (done.status, done.out) == (0, "Done.\n")
     asked = here.asked()
     assert len(asked) == 3
     assert asked[1].body == asked[2].body
-    assert told(asked[-1]).count("mend the berths") == 1
-    assert [line["text"] for line in here.lines() if line["type"] == "answer"] == ["look", "Done."]
+    assert told(asked[-1]).count("mend the berths") == told(asked[-1]).count("· retry cap ·") == 1
+    assert [line["text"] for line in here.lines() if line["type"] == "answer"][1:] == ["Done."]
 
 
 def test_a_message_without_a_word_begins_no_run(here: World) -> None:
@@ -476,6 +483,7 @@ def test_the_model_decides_by_what_it_reads(here: World) -> None:
             return calls(("memory_open", {"ref": ref}))
         return says("five") if "Retries are capped at five" in "".join(last_user(asked)) else says("no idea")
 
-    assert here.run("why does the retry test time out?", play=decide).out == "five\n"
+    done = here.run("why does the retry test time out?", play=decide)
+    assert done.out == "five\n", done.err
     assert len(here.asked()) == 2
     assert laid_out(here.asked()[1].json).startswith(laid_out(here.asked()[0].json))

@@ -46,6 +46,17 @@ def test_the_handoff_is_written_once_a_window_at_65_percent_and_said_once(here: 
     assert "the window is 66 % full" in "".join(last_user(here.asked()[3]))
 
 
+@pytest.mark.requirement("W-11")
+def test_a_fresh_window_is_not_told_that_the_one_before_was_full(here: World) -> None:
+    look = calls(("read", {"path": "src/retry.py"}), text="I look.")
+    with here.talk() as talk:
+        levels = [9_000, 90_000, 10_000]
+        talk.run("Look", *(sized(look, level) for level in levels), says("Done."), window=100_000)
+        assert len(here.asked()) == 4
+        assert [event.window for event in talk.told(WindowOpened)] == [2]
+        assert not any("then call new_context" in told(asked) for asked in here.asked())
+
+
 @pytest.mark.requirement("W-10")
 def test_without_figures_of_the_provider_the_level_is_estimated_and_marked(here: World) -> None:
     env = {"CLEW_MODEL": "ollama:qwen3:8b", "OLLAMA_HOST": here.server.url}

@@ -605,3 +605,4 @@ def test_without_servers_nothing_of_the_protocol_is_loaded(here: World) -> None:
     done = subprocess.run([ARGV[0], "-c", program], cwd=here.repository, env={**os.environ, **here.model},
                           stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)  # fmt: skip
     assert done.stderr.splitlines()[-1] == "[]"
+    assert (done.stdout, len(here.asked())) == ("ok\n", 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -13,11 +14,14 @@ from typing import Any
 
 import pytest
 from lsprotocol import converters, types
+from tests.command import write
 from tests.examined import Session, executable, scripted, session
 from tests.shell_session import SECRET, alive, fresh_seconds, until
 
 from clew.adapters.lsp import Bounds
+from clew.adapters.programs import PosixPrograms
 from clew.core.agent.permissions import Rule
+from clew.errors import StoreError
 
 pytestmark = pytest.mark.requirement("R-14")
 
@@ -119,6 +123,50 @@ def test_a_checker_goes_beside_a_server_or_stands_for_it(tmp_path: Path) -> None
             "a.go:3:1 error gofmt expected declaration, found oops",
             "a.go:3:6 error scripted no-bad bad: oops BAD",
         ]
+
+
+@pytest.mark.parametrize(
+    "said", ["[1]", '{"comments": [1]}', '{"comments": [{"message": 5}]}', "{}", "[" * 90_000, "no JSON", ""]
+)
+def test_a_checker_that_says_what_nobody_understands_has_failed_and_the_file_is_written(
+    said: str, tmp_path: Path
+) -> None:
+    with session(tmp_path) as here:
+        write(tmp_path, {"said": said})
+        executable(here.bin / "shellcheck", f"#!/bin/sh\n/bin/cat {tmp_path / 'said'}\n")
+        assert "shellcheck failed" in here.put("a.sh", "echo\n")
+        assert (here.root / "a.sh").read_text() == "echo\n"
+
+
+def test_of_two_programs_of_one_name_each_is_ended_alone(tmp_path: Path) -> None:
+    programs = PosixPrograms()
+    one, other = (programs.on_pipes(["cat"], str(tmp_path), os.environ, "lsp-cat") for _ in range(2))
+    try:
+        assert one.end(5) == 1
+        assert other.poll() is None
+        other.write(b"still here\n", 5)
+        assert until(lambda: other.read(100, 0.1) == b"still here\n")
+    finally:
+        for each in (one, other):
+            each.end(0)
+            each.close()
+        programs.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system's own list of open files")
+def test_a_program_that_finds_no_pipe_is_refused_and_leaves_none_open(tmp_path: Path) -> None:
+    programs = PosixPrograms()
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    opened = os.listdir("/proc/self/fd")
+    try:
+        for room in range(6):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (max(map(int, opened)) + 1 + room, hard))
+            with pytest.raises(StoreError, match="could not be started"):
+                programs.on_pipes(["cat"], str(tmp_path), os.environ, "lsp-cat")
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert os.listdir("/proc/self/fd") == opened
+    programs.close()
 
 
 @pytest.mark.parametrize("chosen", [{"*": "off"}, {"go": "off"}])

@@ -152,6 +152,15 @@ def test_a_short_output_leaves_no_file(here: Session) -> None:
     assert not (here.root / ".scratch").exists()
 
 
+def test_a_session_that_goes_on_keeps_long_outputs_beside_those_it_has(here: Session) -> None:
+    command = "for i in $(seq 30000); do echo line $i; done"
+    first = here.call("shell", command=command).text
+    with session(here.root) as again:
+        second = again.call("shell", command=command).text
+    files = [Path(match[1]) for text in (first, second) for match in re.finditer(r"all of it: (\S+?\.txt)", text)]
+    assert [file.read_text().count("\n") for file in dict.fromkeys(files)] == [30_000, 30_000]
+
+
 def test_a_gigabyte_is_bounded_in_memory_and_on_disk(here: Session) -> None:
     before = int(Path("/proc/self/statm").read_text().split()[1]) if os.path.exists("/proc") else 0
     reply = here.call("shell", command="head -c 1G /dev/zero; echo; echo done", timeout=100)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -21,6 +21,9 @@ _ROOM: Final = 4_000_000_000
 _LEVELS: Final[dict[str, Severity]] = {"error": "error", "warning": "warning", "info": "information", "style": "hint"}
 _PLACED: Final = re.compile(r"^(?P<path>.+?):(?P<line>\d+):(?P<column>\d+): (?P<message>.+)$")
 _NODE: Final = re.compile(r"^(?P<path>/.+):(?P<line>\d+)$")
+
+
+_Form = TypeVar("_Form")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +55,7 @@ def check(
                 break
         while program.poll() is None and time.monotonic() < deadline:
             time.sleep(0.005)
-        errors = _settled(program.errors)
+        errors = program.errors(wait=0.05)
         found = _FORMS[form](output.decode("utf-8", "replace"), errors, path)
         if found is None:
             last = next((line.strip() for line in reversed(errors.splitlines()) if line.strip()), "it says nothing")
@@ -63,43 +66,56 @@ def check(
         program.close()
 
 
-def _settled(errors: Callable[[], str]) -> str:
-    """What a program that has ended wrote to its errors; another thread takes that, which may be a moment behind."""
-    said = errors()
-    for _ in range(10):
-        time.sleep(0.005)
-        more = errors()
-        if more == said and said:
-            break
-        said = more
-    return said
+class _Place(msgspec.Struct):
+    row: int = 1
+    column: int = 1
+
+
+class _RuffRow(msgspec.Struct):
+    message: str
+    code: str | None = None
+    location: _Place | None = None
+    end_location: _Place | None = None
+
+
+class _ShellRow(msgspec.Struct, rename="camel"):
+    message: str
+    line: int = 1
+    column: int = 1
+    end_line: int | None = None
+    end_column: int | None = None
+    level: str = "warning"
+    code: int = 0
+
+
+class _ShellRows(msgspec.Struct):
+    comments: list[_ShellRow]
 
 
 def _ruff(output: str, errors: str, path: Path) -> list[Finding] | None:
-    rows = _json(output)
-    if not isinstance(rows, list):
+    rows = _read(output, list[_RuffRow])
+    if rows is None:
         return None
     found: list[Finding] = []
     for row in rows:
-        place, end = row.get("location") or {}, row.get("end_location") or {}
-        code = row.get("code") or ""
-        broken = not code or code == "invalid-syntax"
-        span = _span(place.get("row"), place.get("column"), end.get("row"), end.get("column"))
-        found.append(Finding("ruff", "error" if broken else "warning", str(path), span, str(row.get("message")), code))
+        place = row.location or _Place()
+        end = row.end_location or place
+        broken = not row.code or row.code == "invalid-syntax"
+        span = _span(place.row, place.column, end.row, end.column)
+        found.append(Finding("ruff", "error" if broken else "warning", str(path), span, row.message, row.code or ""))
     return found
 
 
 def _shellcheck(output: str, errors: str, path: Path) -> list[Finding] | None:
-    told = _json(output)
-    if not isinstance(told, dict):
+    told = _read(output, _ShellRows)
+    if told is None:
         return None
     return [
         Finding(
-            "shellcheck", _LEVELS.get(row.get("level"), "warning"), str(path),
-            _span(row.get("line"), row.get("column"), row.get("endLine"), row.get("endColumn")),
-            str(row.get("message")), f"SC{row.get('code')}",
+            "shellcheck", _LEVELS.get(row.level, "warning"), str(path),
+            _span(row.line, row.column, row.end_line, row.end_column), row.message, f"SC{row.code}",
         )
-        for row in told.get("comments") or ()
+        for row in told.comments
     ]  # fmt: skip
 
 
@@ -132,17 +148,14 @@ _FORMS: Final[dict[str, Callable[[str, str, Path], list[Finding] | None]]] = {
 }  # fmt: skip
 
 
-def _json(text: str) -> Any:
+def _read(text: str, kind: type[_Form]) -> _Form | None:
+    """What a checker said; None where it is not of that form."""
     try:
-        return msgspec.json.decode(text.encode())
-    except msgspec.DecodeError:
+        return msgspec.json.decode(text.encode(), type=kind)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
         return None
 
 
-def _span(line: Any, column: Any, end_line: Any = None, end_column: Any = None) -> Range:
-    first, start = _number(line, 1), _number(column, 1)
-    return Range(first, start, _number(end_line, first), _number(end_column, start))
-
-
-def _number(value: Any, other: int) -> int:
-    return value if isinstance(value, int) and value > 0 else other
+def _span(line: int, column: int, end_line: int | None = None, end_column: int | None = None) -> Range:
+    first, start = max(line, 1), max(column, 1)
+    return Range(first, start, max(end_line or first, 1), max(end_column or start, 1))

@@ -297,8 +297,10 @@ def _folders(environ: Mapping[str, str], top: Path | None) -> list[str]:
     """The absolute folders of PATH that do not lie in `top`, as written, where they lead, or by links in them."""
 
     def is_apart(folder: str) -> bool:
+        if top is None or folder in _SYSTEM:
+            return True
         names = [os.path.normpath(folder), *(os.path.realpath(os.path.join(folder, one)) for one in ("", *_STARTED))]
-        return top is None or folder in _SYSTEM or not any(Path(name).is_relative_to(top) for name in names)
+        return not any(Path(name).is_relative_to(top) for name in names)
 
     every = environ.get("PATH", os.defpath).split(os.pathsep)
     return [folder for folder in every if os.path.isabs(folder) and is_apart(folder)]

@@ -156,11 +156,6 @@ class Server:
                 self._forget(next(iter(self._documents)))
             return document.version
 
-    def forget(self, path: Path) -> None:
-        """A file is gone."""
-        with self._changed:
-            self._forget(str(path))
-
     def wait(self, path: Path, version: int, seconds: float, stopped: Callable[[], bool]) -> tuple[Finding, ...] | None:
         """What is found in a version of a file; None where the server did not say so in time, or ended."""
         deadline = time.monotonic() + seconds

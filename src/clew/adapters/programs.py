@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import itertools
 import os
 import resource
 import secrets
@@ -16,7 +17,7 @@ import sys
 import termios
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from clew.adapters import shell_keeper
 from clew.core.ports import Exit
@@ -41,12 +42,13 @@ class PosixPrograms:
         self._lock = threading.Lock()
         self._keeper: subprocess.Popen[bytes] | None = None
         self._leaders: set[int] = set()
+        self._numbers = itertools.count(1)
 
     def on_terminal(
         self, argv: Sequence[str], folder: str, environ: Mapping[str, str], name: str, size: tuple[int, int]
     ) -> OnTerminal:
         """Start a program on a terminal of `size` (columns, rows). Raises NotFound, StoreError."""
-        main, side = os.openpty()
+        main, side = _opened(os.openpty)
         try:
             _set_size(main, size)
             os.set_blocking(main, False)
@@ -60,7 +62,7 @@ class PosixPrograms:
 
     def on_pipe(self, argv: Sequence[str], folder: str, environ: Mapping[str, str], name: str) -> OnPipe:
         """Start a program without input, whose output and errors come together. Raises NotFound, StoreError."""
-        ours, theirs = os.pipe()
+        ours, theirs = _opened(os.pipe)
         try:
             os.set_blocking(ours, False)
             child = self._start(argv, folder, environ, name, subprocess.DEVNULL, theirs)
@@ -72,8 +74,18 @@ class PosixPrograms:
         return OnPipe(self, child, ours, self._value(name))
 
     def on_pipes(self, argv: Sequence[str], folder: str, environ: Mapping[str, str], name: str) -> OnPipes:
-        """Start a program that is talked to: input, output and errors apart. Raises NotFound, StoreError."""
-        opened = [*os.pipe(), *os.pipe(), *os.pipe()]
+        """Start a program that is talked to: input, output and errors apart. Several may have one name. Raises
+        NotFound, StoreError."""
+        # What ends one of them must not end another one.
+        name = f"{name}.{next(self._numbers)}"
+        opened: list[int] = []
+        try:
+            for _ in range(3):
+                opened += _opened(os.pipe)
+        except StoreError:
+            for number in opened:
+                os.close(number)
+            raise
         theirs_in, ours_in, ours_out, theirs_out, ours_err, theirs_err = opened
         try:
             os.set_blocking(ours_out, False)
@@ -130,8 +142,8 @@ class PosixPrograms:
         if not os.path.isdir(folder):
             raise NotFound(f"there is no folder {folder}", hint="name a folder that exists")
         with self._lock:
-            self._watch()
             try:
+                self._watch()
                 child = subprocess.Popen(
                     list(argv),
                     cwd=folder,
@@ -142,9 +154,7 @@ class PosixPrograms:
                     start_new_session=True,
                 )
             except OSError as error:
-                raise StoreError(
-                    f"the program could not be started: {error.strerror}", hint="end programs that are not needed"
-                ) from error
+                raise _not_started(error) from error
             self._leaders.add(child.pid)
             self._tell(f"+{child.pid}")
         return child
@@ -314,7 +324,8 @@ class OnPipes(OnPipe):
         self._writes = writes
         self._writing = threading.Lock()
         self._tail = b""
-        threading.Thread(target=self._drain, args=(errors,), name="clew-stderr", daemon=True).start()
+        self._draining = threading.Thread(target=self._drain, args=(errors,), name="clew-stderr", daemon=True)
+        self._draining.start()
 
     def limit_room(self, most: int) -> None:
         """Give it, and each program that it starts from now on, at most `most` bytes of memory of its own and no image
@@ -342,8 +353,10 @@ class OnPipes(OnPipe):
                     break
         return sent
 
-    def errors(self) -> str:
-        """The last that it wrote to its errors."""
+    def errors(self, wait: float = 0) -> str:
+        """The last that it wrote to its errors; of a program that has ended all, which may take at most `wait` s."""
+        if wait:
+            self._draining.join(wait)
         return self._tail.decode("utf-8", "replace")
 
     def memory(self, *, strays: bool = False) -> int:
@@ -363,6 +376,18 @@ class OnPipes(OnPipe):
         with os.fdopen(errors, "rb", buffering=0) as file:
             while piece := file.read(_MOST_ERRORS):
                 self._tail = (self._tail + piece)[-_MOST_ERRORS:]
+
+
+def _opened(kind: Callable[[], tuple[int, int]]) -> tuple[int, int]:
+    """Both ends of a pipe or of a terminal. Raises StoreError."""
+    try:
+        return kind()
+    except OSError as error:
+        raise _not_started(error) from error
+
+
+def _not_started(error: OSError) -> StoreError:
+    return StoreError(f"the program could not be started: {error.strerror}", hint="end programs that are not needed")
 
 
 def _set_size(terminal: int, size: tuple[int, int]) -> None:

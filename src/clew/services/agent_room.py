@@ -149,7 +149,7 @@ class AgentRoom:
         def examined(desk: FileDesk) -> Tool[Any]:
             findings = Diagnostics(
                 desk.places, desk.cleaner, programs, command_environ(self.environ), chosen=self.lsp,
-                permitted=lambda effect: verdict(effect, held[0].rules, yes=held[0].yes) == "allow",
+                permitted=lambda effect: verdict(effect, held[0].rules, yes=held[0].unasked) == "allow",
                 touched=[desk.places.root / path for record in read.records() for path in record.changed],
             )  # fmt: skip
             stack.callback(findings.close)
@@ -213,7 +213,7 @@ class AgentRoom:
             redact=self.redact,
             tokenizer=run.around.tokenizer,
             rules=run.around.rules,
-            yes=run.around.yes,
+            above=run.around,
             notices=lambda: plan,
             shells=shells,
             forget=desk.forget,

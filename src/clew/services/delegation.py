@@ -46,7 +46,7 @@ _LONGEST_PLAN: Final = 6_000
 _SETTLE: Final = 3.0
 """Seconds that the end of a session waits for its sub-agents to write theirs."""
 TOOLS: Final = frozenset({
-    "read", "glob", "grep", "diagnostics", "shell", "terminal_spawn", "terminal_send", "terminal_read",
+    "read", "glob", "grep", "shell", "terminal_spawn", "terminal_send", "terminal_read",
     "terminal_snapshot", "terminal_list", "terminal_kill", "memory_recall", "memory_open",
 })  # fmt: skip
 """What a sub-agent may use: it reads and runs commands. It edits no file, writes no memory, starts no other."""

@@ -95,6 +95,8 @@ class Surroundings:
     tokenizer: Tokenizer
     rules: list[Rule] = field(default_factory=list[Rule])
     yes: bool = False
+    above: Surroundings | None = None
+    """Those of the agent whose sub-agent this is."""
     shells: Callable[[], str] = lambda: ""
     """The block `[shell_hints]`; empty where no shell is open."""
     notices: Callable[[], Sequence[str]] = lambda: ()
@@ -109,6 +111,11 @@ class Surroundings:
     """Watches the window and hands over; None: windows have no end here (a sub-agent)."""
     delegation: Delegation | None = None
     """Starts sub-agents; None in a sub-agent."""
+
+    @property
+    def unasked(self) -> bool:
+        """Whether nothing is asked for within the workspace; what the user says of it holds for sub-agents at once."""
+        return self.above.unasked if self.above is not None else self.yes
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,7 +28,7 @@ from clew.core.agent.events import (
     Steered,
     WindowOpened,
 )
-from clew.core.agent.loop import BAD_ARGUMENTS, Answer, Call, Finish, Offer, Result
+from clew.core.agent.loop import BAD_ARGUMENTS, Answer, Call, Finish, Offer, Result, succeeded
 from clew.core.agent.milestones import Milestones
 from clew.core.agent.permissions import Permit, verdict
 from clew.core.agent.record import RunRecord
@@ -62,9 +61,7 @@ class Run:
         self.usage = {"input": 0, "cached": 0, "output": 0}
         self.changed: dict[str, None] = {}
         self.recalled: list[str] = []
-        self.added: dict[int, tuple[str, ...]] = {}
         self.answer = Answer("")
-        self.finals = ""
         self.trouble: ClewError | None = None
         self.handed = ""
         """The ledger that was written because the window fills up, until the model is told."""
@@ -129,6 +126,8 @@ class Run:
                 self.around.wanted.append("the model takes no more")
             why = self.around.wanted[0]
             prepared = session.open_window(why, self.message, self._model, self.limits)
+            # The notice that the window fills up was meant for the one before.
+            self.handed = ""
             self.tell(WindowOpened(session.window, why))
 
     @property
@@ -191,8 +190,6 @@ class Run:
 
     def before(self, step: int) -> Sequence[str]:
         """Hints for what the model wrote, the words of the user, notices."""
-        if step in self.added:
-            return self.added[step]
         texts: list[str] = []
         told: tuple[str, ...] = ()
         if self.answer.text.strip():
@@ -203,7 +200,6 @@ class Run:
         for words in steered:
             self.tell(Steered(words))
             texts.append(f"{STEERED_HEAD}\n{words}")
-        self.added[step] = tuple(texts)
         if self.handed and self.person.attended:
             texts.append(f"{NOTICE_HEAD}\n{self._fill_notice()}")
         self.handed = ""
@@ -252,7 +248,7 @@ class Run:
         made = {call.id: call for call in self.answer.calls}
         for one in results:
             call = made.get(one.id)
-            failed = one.failed or not _succeeded(one)
+            failed = not succeeded(one.name, one.text, failed=one.failed)
             if call is not None and self.milestones.hear(one.name, call.arguments, failed=failed):
                 self._saved("milestone")
                 break
@@ -272,8 +268,10 @@ class Run:
     def ask(self, effect: Effect) -> Permit:
         """Ask the person, one question at a time; a rule that is given holds from now on."""
         with self._asking:
-            # Another call may have been asked for the same while this one waited.
-            if verdict(effect, self.around.rules, yes=self.around.yes) == "allow":
+            # Another call may have been asked for the same while this one waited, or the user has stopped the run.
+            if self.session.interrupt.event.is_set():
+                return Permit(False, "the run was interrupted")
+            if verdict(effect, self.around.rules, yes=self.around.unasked) == "allow":
                 return Permit(True)
             permit = self.person.permit(effect)
             if permit.allowed and permit.rule is not None:
@@ -347,7 +345,7 @@ class Run:
             return self._told(call, Reply(f"error: {error}{hint}", failed=True))
 
     def _refused(self, effect: Effect) -> Reply | None:
-        if verdict(effect, self.around.rules, yes=self.around.yes) == "allow":
+        if verdict(effect, self.around.rules, yes=self.around.unasked) == "allow":
             return None
         permit = self.ask(effect)
         if permit.allowed:
@@ -387,15 +385,6 @@ class Run:
                 )
             )  # fmt: skip
         return hints
-
-
-_STATUS = re.compile(r"exit (\d+)\b")
-
-
-def _succeeded(result: Result) -> bool:
-    """Whether what a command did was what it should: the status that its reply says."""
-    found = _STATUS.search(result.text[:200])
-    return found is None or found.group(1) == "0"
 
 
 def _time(around: Surroundings) -> str:

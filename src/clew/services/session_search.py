@@ -9,7 +9,6 @@ that were fine are not: they are as long as files, and files are better searched
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from clew.core.agent.loop import succeeded
 from clew.core.memory.document import Document, clean_line
 from clew.core.memory.hits import Hit
 from clew.core.memory.passages import Piece, split
@@ -55,7 +55,6 @@ _LONGEST_FAILURE: Final = 600
 _LONGEST_TITLE: Final = 60
 _SEARCHES: Final = frozenset({"session_search", "memory_recall"})
 """Tools whose calls hold nothing but what was looked for: a search must not find itself."""
-_STATUS: Final = re.compile(r"exit ([1-9]\d*)\b")
 _RUN: Final = b'{"type":"run"'
 _END: Final = b'{"type":"end"'
 
@@ -294,7 +293,7 @@ def frames_of(rows: Sequence[tuple[int, Line]], content: bytes) -> Iterator[Fram
                         yield Frame("call", f"{run}.{step}", _called(name, arguments))
             case Resulted(run=run, step=step, results=results):
                 for _, name, text, failed in results:
-                    if failed or _STATUS.search(text[:200]):
+                    if not succeeded(name, text, failed=failed):
                         yield Frame("result", f"{run}.{step}", f"{name} failed: {_shortened(text)}")
             case Added(run=run, step=step, steered=steered):
                 for words in steered:

@@ -103,7 +103,7 @@ def forked(transcripts: Transcripts, id_: str, now: datetime, last: int = 0) -> 
     with transcripts.new(now) as transcript:
         origin = f"{id_}#{last or max(whole, default=0)}"
         opened = msgspec.structs.replace(
-            read.opened, id=transcript.id, at=now.isoformat(timespec="seconds"), forked=origin
+            read.opened, id=transcript.id, at=now.isoformat(timespec="seconds"), forked=origin, delegated=""
         )
         for line in (opened, *kept):
             transcript.append(line)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from clew.core.agent.loop import succeeded
 from clew.core.handoff.drift import ASK, Drift
 from clew.core.handoff.events import Asked, Event, Hinted, Logged, Noted, Over, Planned, Replied, Used
 from clew.core.handoff.fill import Fill, FillWatch, measured, seen
@@ -143,9 +143,4 @@ def _used(name: str, arguments: dict[str, Any], text: str, failed: bool) -> Even
         given["new_string"] = "\n".join(
             str(one.get("new", "")) for one in edits if isinstance(one, dict)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType, reportUnknownVariableType]
         ) if isinstance(edits, list) else ""  # fmt: skip
-    ok: bool | None = not failed
-    if name == "shell" and not failed:
-        # The tool itself worked; whether the command did, its status says.
-        status = re.search(r"exit(?:ed with)? (?:status|code)?\s*(\d+)", text)
-        ok = status is None or status.group(1) == "0"
-    return Used(name, given, text, ok)
+    return Used(name, given, text, succeeded(name, text, failed=failed))

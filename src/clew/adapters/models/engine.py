@@ -171,10 +171,13 @@ class _Drive:
     patience: float = PATIENCE
     retry: int = 0
     last: int = 0
+    ready: int = 0
+    """The step whose request holds all that goes along with it: the first has it from the beginning."""
 
     async def run(self) -> Finish:
         """Until the end, whatever it is."""
         self.last = self.step + self.steps - 1
+        self.ready = self.step
         self.kept = history(self.layers, anthropic=self.endpoint.provider == "anthropic")
         timeout = httpx2.Timeout(self.endpoint.silence, connect=min(CONNECT_PATIENCE, self.endpoint.silence))
         near = urlsplit(self.endpoint.url).hostname in ("localhost", "127.0.0.1", "::1")
@@ -265,11 +268,12 @@ class _Drive:
     async def _prepared(self, request: ModelRequest) -> None:
         """Put what goes along with this request behind what is in it."""
         await anyio.to_thread.run_sync(self.desk.asking, self.step)
-        if request is self.kept[-1]:
-            return  # the first request, or one that is sent again: complete
+        if self.step == self.ready:
+            return  # sent again, or the first
         texts = await anyio.to_thread.run_sync(self.desk.before, self.step)
         if texts:
             request.parts = [*request.parts, UserPromptPart(list(texts))]
+        self.ready = self.step
 
     async def _streamed(self, node: Any, run: Any) -> None:
         """Hand out the pieces of one answer."""

@@ -44,6 +44,11 @@ class Result:
     failed: bool = False
 
 
+def succeeded(name: str, text: str, *, failed: bool) -> bool:
+    """Whether a call did what it should. The answer to a command begins with its status."""
+    return not failed and (name != "shell" or text.startswith("[exit 0"))
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """One answer of the model, complete."""
@@ -75,8 +80,8 @@ class Desk(Protocol):
     """What a run does for the engine. Called one at a time but for `call`; from threads of the engine's own."""
 
     def before(self, step: int) -> Sequence[str]:
-        """Texts that go along with the request of this step, behind all that is there; called anew when the step is
-        tried again, and then gives the same. Not called for the first step, whose request is complete."""
+        """Texts that go along with the request of this step, behind all that is there. Called once for a step, however
+        often its request is sent; not for the first, nor for the first of a window, whose request is complete."""
         ...
 
     def asking(self, step: int) -> None:

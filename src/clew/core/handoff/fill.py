@@ -47,8 +47,6 @@ class FillWatch:
     """What tells the present window from others; empty where the host does not say."""
     due: bool = False
     """Whether a handoff became due in this window."""
-    peak: float = 0.0
-    """The highest share in it."""
 
 
 def seen(watch: FillWatch, fill: Fill, *, window: str = "", threshold: float = THRESHOLD) -> tuple[FillWatch, bool]:
@@ -64,5 +62,5 @@ def seen(watch: FillWatch, fill: Fill, *, window: str = "", threshold: float = T
     if (window and watch.window and window != watch.window) or fell:
         watch = FillWatch(window or watch.window)
     due = not watch.due and fill.share >= threshold
-    known = replace(watch, window=window or watch.window, due=watch.due or due, peak=max(watch.peak, fill.share))
+    known = replace(watch, window=window or watch.window, due=watch.due or due)
     return known, due

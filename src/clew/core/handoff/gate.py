@@ -40,10 +40,6 @@ class Wish:
     """Tools that were used since."""
     messages: tuple[str, ...] = ()
     """What the user said since."""
-    length: int = 0
-    """Characters of the text that is to be written; 0 where the text is yet to be made."""
-    whole: bool = True
-    """A whole document, else an addition to one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +52,7 @@ class Answer:
 
 
 def may_write(wish: Wish) -> Answer:
-    """The answer to a wish. A text that is too long is never let through; the reason says how long it may be."""
-    most = MOST_CHARACTERS if wish.whole else MOST_APPENDED
-    if wish.length > most:
-        return Answer(False, f"{'a document' if wish.whole else 'one append'} has at most {most:,} characters")
+    """The answer to a wish."""
     if wish.trigger in _ASKED:
         return Answer(True, "asked for")
     if not wish.tools:

@@ -20,9 +20,6 @@ from clew.core.text.lazy import lazy_pattern
 from clew.core.text.scalars import Given
 
 Language = Literal["en", "zh"]
-TRIGGERS: Final = ("tool", "user", "fill", "milestone", "compact", "end", "run")
-"""Who or what had a ledger written: the model's tool, a command, fill level, milestone, compaction, end of a session,
-end of a run."""
 HEADINGS: Final[Mapping[str, tuple[str, str]]] = {
     "state": ("State", "任务状态"),
     "goal": ("Goal and decisions", "目标与决定"),

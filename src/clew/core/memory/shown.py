@@ -49,7 +49,8 @@ def excerpt(bare: str, text: str, first: int, lines: int, form: str = OF_MEMORY,
     last = first + kept.count("\n")
     part = bool(first > 1 or (lines and last < lines))
     shown = bare + form.format(first, last) if first and part else bare
-    head = " · ".join([f"{printable(shown, 300)}{f' (of {lines} lines)' if part else ''}", *_stale(stale)])
+    where = f" (lines {first}-{last} of {lines})" if first else f" (of {lines} lines)" if part else ""
+    head = " · ".join([f"{printable(shown, 300)}{where}", *_stale(stale)])
     return Excerpt(shown, head, kept, more, len(kept) < len(text))
 
 

@@ -74,12 +74,10 @@ class Conversation:
     def run(self, message: str) -> RunEnded:
         """One run, to its end; blocks. Raises ClewError before anything is sent, and Gone."""
         from clew.adapters.models.engine import Engine  # takes a second, which `initialize` need not
-        from clew.services.agent_room import limits_of
 
         interrupt = self.interrupt
-        settings = self.app.loaded.settings
-        endpoint = self.app.catalogue.endpoint(settings.model)
-        limits = limits_of(endpoint, answer=settings.answer_tokens, steps=None, window=None)
+        endpoint = self.app.catalogue.endpoint(self.app.loaded.settings.model)
+        limits = self.app.agent_limits(endpoint)
         self.ended = None
         self.session.run(message, Engine(endpoint), limits, self, interrupt)
         if self.ended is None:

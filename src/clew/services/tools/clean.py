@@ -37,10 +37,6 @@ class Cleaner:
         """The lines (without ends) of a file as they may be shown."""
         return Sight(self, path, lines)
 
-    def text(self, path: str, text: str) -> str:
-        """A text of its own, such as lines of several files."""
-        return visible(self.redacted(path, text))
-
     def redacted(self, path: str, text: str) -> str:
         """A text without its secrets."""
         if self.redact is None:

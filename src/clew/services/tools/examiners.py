@@ -17,7 +17,6 @@ from typing import Final
 from clew.adapters.checkers import check
 from clew.adapters.language_servers import (
     CHECKERS,
-    LANGUAGES,
     SERVERS,
     CheckerKind,
     Installed,
@@ -297,8 +296,3 @@ def _asked(server: Server, file: File, version: int, end: float, stopped: Callab
             return Look(name, None, f"{name} is still starting", later=True)
         case "ready":
             return Look(name, None, f"{name} has not answered yet", later=True)
-
-
-def languages() -> list[str]:
-    """The names that the setting knows."""
-    return [one.key for one in LANGUAGES]

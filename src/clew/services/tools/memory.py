@@ -66,16 +66,13 @@ def memory_tools(
     memory: Callable[[], Memory],
     handoff: Callable[[], Handoff],
     window: Callable[[], Window],
-    others: Callable[[str], str | None] = lambda ref: None,
 ) -> list[Tool[Any]]:
-    """The tools. `others` opens references that are not of memory; None: it is none of those."""
+    """The tools."""
 
     def recall(given: Recall, effect: Effect, signal: Signal) -> Reply:
         return told(memory().recall(given.query, scope=given.scope))
 
     def open_(given: Open, effect: Effect, signal: Signal) -> Reply:
-        if (text := others(given.ref)) is not None:
-            return Reply(text[:MOST_SHOWN])
         if given.ref.strip().startswith(SESSION) and (sessions := memory().sessions) is not None:
             return _said(*sessions.open(given.ref))
         opened = handoff().open(given.ref) if is_reference(given.ref) else memory().open(given.ref)

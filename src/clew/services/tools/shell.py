@@ -118,7 +118,9 @@ class Output:
 
 def shell_tool(programs: Programs, place: Workplace, scratch: Path) -> Tool[ShellCall]:
     """`shell`. Long outputs go to files in `scratch`, a folder of the session."""
-    numbers = itertools.count(1)
+    # A session that goes on has files already.
+    filed = (one.stem.removeprefix("shell-") for one in scratch.glob("shell-*.txt"))
+    numbers = itertools.count(max((int(one) for one in filed if one.isascii() and one.isdigit()), default=0) + 1)
     environ = common.quiet_environ(place.environ)
 
     def effect(given: ShellCall) -> Effect | Reply:
@@ -202,6 +204,7 @@ def _drain(program: Program, output: Output) -> None:
 
 
 def _status(stopped: str, ended: Exit | None, spent: float, timeout: float) -> str:
+    # `succeeded` of core/agent/loop.py reads this.
     if stopped == "timeout":
         return f"stopped after the timeout of {timeout:g} s"
     if stopped:

@@ -132,6 +132,9 @@ class Front:
     async def _tick(self) -> None:
         while True:
             await asyncio.sleep(_TICK)
+            if self.asking is not None and self.asking.done.is_set():
+                # Answered by the end of the run.
+                self._answer(Permit(False))
             if self.asking is not None and self.screen.mode == "line":
                 self._ask()
             if self.talk.working or self.remark:
@@ -270,8 +273,9 @@ class Front:
         now = time.monotonic()
         twice, self._escaped = now - self._escaped < TWICE, now
         if self.asking is not None:
-            self._answer(Permit(False))
+            # The run first, so that a call that waits for this answer does not ask in its turn.
             self._stop()
+            self._answer(Permit(False))
         elif self.working and not twice:
             self._stop()
         elif twice:
@@ -284,10 +288,10 @@ class Front:
         if twice:
             self.left()
             return
-        if self.asking is not None:
-            self._answer(Permit(False))
         if self.working:
             self._stop()
+        if self.asking is not None:
+            self._answer(Permit(False))
         self.screen.line.reset()
         self.remark = self.show.say("term.ctrl-c")
         self.screen.app.invalidate()
