@@ -64,6 +64,8 @@ class Turn:
     pieces: tuple[str, ...] = ("Hel", "lo.")
     calls: tuple[Call, ...] = ()
     """Tools that are called behind the text."""
+    thoughts: str = ""
+    """What the model thinks before it answers."""
     fault: str = ""
     """A key of the fault tables, or `cut-before`, `cut-start` (after the head, before any text), `cut-in`, `end-in`,
     `overloaded-in`, `malformed`, `html`, `hang`, `hang-in`, `redirect`, `llama-overflow`."""
@@ -273,6 +275,10 @@ def _anthropic(turn: Turn, asked: Asked) -> Iterator[tuple[str, Any]]:
     yield "message_start", {"type": "message_start", "message": message}
     number = len(asked.json["messages"])
     blocks: list[tuple[dict[str, Any], list[dict[str, Any]]]] = []
+    if turn.thoughts:
+        thinking = [{"type": "thinking_delta", "thinking": piece} for piece in (turn.thoughts[:3], turn.thoughts[3:])]
+        signed = {"type": "signature_delta", "signature": f"signed{number}"}
+        blocks.append(({"type": "thinking", "thinking": "", "signature": ""}, [*thinking, signed]))
     if turn.pieces or not turn.calls:
         texts = [{"type": "text_delta", "text": piece} for piece in turn.pieces]
         blocks.append(({"type": "text", "text": ""}, texts))
@@ -296,6 +302,8 @@ def _openai(turn: Turn, asked: Asked) -> Iterator[tuple[str, Any]]:
         return "", {**base, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
 
     yield choice({"role": "assistant", "content": ""})
+    if turn.thoughts:
+        yield choice({"reasoning_content": turn.thoughts})
     for piece in turn.pieces:
         yield choice({"content": piece})
     number = len(asked.json["messages"])

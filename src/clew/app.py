@@ -317,7 +317,10 @@ class App:
         from clew.adapters.models.catalogue import Catalogue  # heavy, as above
 
         settings = self.loaded.settings
-        return Catalogue(self.environ, default=settings.model, endpoints=settings.endpoints, timeout=settings.timeout)
+        return Catalogue(
+            self.environ, default=settings.model, endpoints=settings.endpoints, timeout=settings.timeout,
+            thinking=settings.thinking,
+        )  # fmt: skip
 
     def model(self) -> Model | None:
         """The model that answers; None where none is chosen. Raises ModelError, ConfigError."""

@@ -72,6 +72,9 @@ class Settings:
     then counts as allowed. Never from a project file."""
     allow: tuple[str, ...] = ()
     """What the agent may do unasked: rules as `command:pytest *` or `edit:src/**`. Never from a project file."""
+    thinking: str = "auto"
+    """How long a model thinks before it answers: `auto` leaves it to the model; `off`, `low`, `medium`, `high` or `max`
+    are sent to Claude (3.7 and later) and to OpenAI's reasoning models. Never from a project file."""
     steps: int = 200
     """Model calls that one run of the agent may make, 1 to 10,000."""
     window: int | None = None

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from clew.adapters.yaml_file import Listing, Node, Scalar, Table, plain
 from clew.core.agent.permissions import rule_of
 from clew.core.context.fragment import DEFAULT_WEIGHTS
+from clew.core.ports import THINKING
 from clew.core.text.printable import printable
 from clew.errors import ConfigError, Refused, UsageError
 
@@ -32,6 +33,7 @@ PROTECTED = frozenset({
     "tool", "tools", "plugin", "plugins", "extension", "extensions", "injections", "permission", "permissions",
     "allow", "allowed", "yes", "memory", "memory_root", "memory_dir", "root", "home", "env", "environment",
     "redact", "redaction", "timeout", "language", "lang", "color", "colour", "steps", "window", "handoff_at",
+    "thinking",
 })  # fmt: skip
 """Names that a project file may not set, whether Clew knows them elsewhere or not."""
 
@@ -391,6 +393,7 @@ KEYS: dict[str, Key] = {
     "mcp_timeout": Key(_amount(1, 3600), "CLEW_MCP_TIMEOUT"),
     "lsp": Key(_lsp, "CLEW_LSP"),
     "allow": Key(_rules, "CLEW_ALLOW"),
+    "thinking": Key(_choice(*THINKING), "CLEW_THINKING"),
     "steps": Key(_whole(1, 10_000), "CLEW_STEPS"),
     "window": Key(_whole(4_000, 20_000_000), "CLEW_WINDOW"),
     "handoff_at": Key(_amount(0.3, 0.85), "CLEW_HANDOFF_AT"),

@@ -11,6 +11,7 @@ import textwrap
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.scripted_server import ScriptedServer, Turn, serving
@@ -47,14 +48,14 @@ def server() -> Iterator[ScriptedServer]:
         yield running
 
 
-def catalogue(server: ScriptedServer, timeout: float = 20.0) -> Catalogue:
+def catalogue(server: ScriptedServer, timeout: float = 20.0, thinking: str = "auto") -> Catalogue:
     environ = {
         **KEYS,
         "ANTHROPIC_BASE_URL": f"{server.url}/v1/",
         "OPENAI_BASE_URL": f"{server.url}/v1",
         "OLLAMA_HOST": server.url.removeprefix("http://"),
     }
-    return Catalogue(environ, endpoints={"mine": f"{server.url}/v1"}, timeout=timeout)
+    return Catalogue(environ, endpoints={"mine": f"{server.url}/v1"}, timeout=timeout, thinking=thinking)
 
 
 def ask(
@@ -128,6 +129,41 @@ def test_each_block_is_a_block_of_its_own_for_openai(server: ScriptedServer) -> 
     last = [block["text"] for block in sent["messages"][-1]["content"]]
     assert last == ["tree\n", "file\t`x` é的\U0001f600 \\n\r\n", "fact\n", "question?"]
     assert sent["max_completion_tokens"] == 77
+
+
+@pytest.mark.requirement("R-03", "P-14")
+@pytest.mark.parametrize(
+    ("name", "level", "told", "room"),
+    [
+        ("anthropic:claude-sonnet-5", "auto", {}, 300),
+        ("anthropic:claude-sonnet-5", "off", {"thinking": {"type": "disabled"}}, 300),
+        (ANTHROPIC, "low", {"thinking": {"type": "adaptive"}, "output_config": {"effort": "low"}}, 4300),
+        ("anthropic:claude-3-5-haiku-latest", "high", {}, 300),
+        ("openai:gpt-5-mini", "medium", {"reasoning_effort": "medium"}, 16300),
+        ("openai:o3", "off", {"reasoning_effort": "low"}, 300),
+        ("openai:gpt-4o", "high", {}, 300),
+        ("openai:gpt-5-chat-latest", "high", {}, 300),
+        (OLLAMA, "high", {}, 300),
+        (OTHER, "max", {}, 300),
+    ],
+)  # fmt: skip
+def test_how_long_to_think_is_a_setting_for_those_who_can_be_told(
+    server: ScriptedServer, name: str, level: str, told: dict[str, Any], room: int
+) -> None:
+    chunks = catalogue(server, thinking=level).open(name).stream(CONVERSATION, limit=300)
+    assert "".join(chunk.text for chunk in chunks) == "Hello."
+    sent = server.posts()[-1].json
+    assert {key: sent[key] for key in ("thinking", "output_config", "reasoning_effort") if key in sent} == told
+    assert sent.get("max_tokens", sent.get("max_completion_tokens")) == room
+
+
+@pytest.mark.parametrize("level", ["low", "medium", "high", "max"])
+def test_an_answer_has_more_room_than_the_thoughts_of_a_model_that_counts_them(
+    server: ScriptedServer, level: str
+) -> None:
+    list(catalogue(server, thinking=level).open("anthropic:claude-sonnet-4-0").stream(CONVERSATION, limit=256))
+    sent = server.posts()[-1].json
+    assert sent["max_tokens"] >= sent["thinking"]["budget_tokens"] + 256
 
 
 @pytest.mark.parametrize("name", [OLLAMA, OTHER])

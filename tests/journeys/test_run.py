@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,53 @@ def test_model_and_provider_are_settings_of_the_request_and_never_text(here: Wor
     text = told(asked, system=True)
     assert "sonnet" not in text
     assert "anthropic" not in text.lower()
+
+
+@pytest.mark.requirement("R-03", "R-07")
+def test_thoughts_go_back_as_they_came_and_how_long_to_think_is_no_text(here: World) -> None:
+    look = replace(calls(("read", {"path": "src/retry.py"})), thoughts="I should look at the retries.")
+    done = here.run("look", "--thinking", "high", "--json", play=[look, replace(says("Done."), thoughts="Fine.")])
+    first, second = here.asked()
+    assert first.json["output_config"] == {"effort": "high"}
+    assert first.json["max_tokens"] > 24_000
+    answer = next(one for one in second.json["messages"] if one["role"] == "assistant")
+    assert answer["content"][0] == {
+        "type": "thinking", "thinking": "I should look at the retries.", "signature": "signed1",
+    }  # fmt: skip
+    events = [json.loads(row) for row in done.out.splitlines()]
+    assert "".join(one["text"] for one in events if one["type"] == "thinking") == "I should look at the retries.Fine."
+    assert [one["thinking"] for one in here.lines() if one["type"] == "answer"][-1] == "Fine."
+    here.run("look", play=[says("Done.")])
+    last = here.asked()[-1].json
+    assert "output_config" not in last and "thinking" not in last
+    assert (last["system"], last["tools"]) == (first.json["system"], first.json["tools"])
+    wrong = here.inside("run", "look", "--thinking", "hard")
+    assert wrong.status == 2 and "'auto', 'off', 'low', 'medium', 'high', 'max'" in wrong.err
+
+
+@pytest.mark.requirement("W-04")
+def test_the_model_is_asked_to_keep_what_a_run_taught_and_what_it_keeps_is_on_disk(here: World) -> None:
+    """What it is told decides what it does: without the word for the end of a run nothing is kept."""
+
+    def decide(asked: Asked) -> Turn:
+        core, results = asked.json["system"][0]["text"], asked.body.count(b'"tool_result"')
+        due = "before your last answer: `memory_log`" in core and "`memory_note` with `kind` plan" in core
+        if not results:
+            return calls(("read", {"path": "src/retry.py"}))
+        if results > 1 or not due:
+            return says("The delay doubles.")
+        note = {"text": "The delay doubles.", "name": "retry delay", "when": ["a retry waits too long"]}
+        return calls(
+            ("memory_log", {"text": "Read the retries."}), ("memory_note", note),
+            ("memory_note", {"text": "- [x] read the retries\n- [ ] cap the delay", "kind": "plan"}),
+        )  # fmt: skip
+
+    here.run("how long does a retry wait?", play=decide)
+    memory = here.home / "clew" / "memory"
+    texts = {path.name: path.read_text(encoding="utf-8") for path in memory.rglob("*.md")}
+    assert "- [ ] cap the delay" in texts["PLAN.md"]
+    assert any("The delay doubles." in text and "a retry waits too long" in text for text in texts.values())
+    assert any("Read the retries." in text for text in texts.values())
 
 
 @pytest.mark.requirement("R-03")

@@ -78,7 +78,9 @@ def test_always_allows_what_the_rule_says_and_nothing_beside_it(here: World) -> 
 # ---------------------------------------------------------------------- while it works
 
 
-SLEEPS = calls(("shell", {"command": "sleep 100"}), text="I wait.")
+NAP = f"sleep 1{os.getpid()}"
+"""A command that no other test has."""
+SLEEPS = calls(("shell", {"command": NAP}), text="I wait.")
 SHORT = calls(("shell", {"command": "sleep 1.5"}), text="I wait a little.")
 
 
@@ -139,11 +141,11 @@ def test_escape_ends_a_run_at_once_while_the_model_is_asked_or_answers(here: Wor
 @pytest.mark.requirement("R-16")
 def test_escape_ends_the_tool_that_runs_and_gives_back_what_was_not_said(here: World) -> None:
     with seated(here, play=[SLEEPS, says("Again.")]) as seat:
-        seat.sees("ctrl-d").say("/yes on").sees("not asked for").say("wait").sees_now("run sleep 100 ·")
+        seat.sees("ctrl-d").say("/yes on").sees("not asked for").say("wait").sees_now(f"run {NAP} ·")
         seat.say("and then sail").sees("goes to the model").type("escape").sees("the run was interrupted")
         seat.sees_now("› and then sail").type("escape", "escape").no_more("› and then sail")
         seat.say("go on").sees("Again.")
-    assert "sleep 100" not in subprocess.run(["ps", "axo", "args"], capture_output=True, text=True, check=True).stdout
+    assert NAP not in subprocess.run(["ps", "axo", "args"], capture_output=True, text=True, check=True).stdout
 
 
 @pytest.mark.requirement("R-17")
@@ -213,7 +215,7 @@ def test_a_burst_without_marks_is_one_paste_also_where_marks_were_seen_before(he
     paste = "".join(f"line {number} of the log\r" for number in range(5_000))
     with seated(here, play=[SLEEPS]) as seat:
         seat.sees("ctrl-d").type("/yes \x1b[200~on\x1b[201~").sees_now("› /yes on").breath().type("enter")
-        seat.sees("not asked for").say("wait").sees_now("run sleep 100 ·").type(paste)
+        seat.sees("not asked for").say("wait").sees_now(f"run {NAP} ·").type(paste)
         seat.sees_now("[5,000 lines pasted]").breath().type("escape").sees("interrupted")
         assert "goes to the model" not in seat.text()
         seat.sees_now("[5,000 lines pasted]").type("ctrl-c").no_more("pasted]").breath()
@@ -316,7 +318,7 @@ def test_resume_shows_the_last_runs_and_goes_on(here: World) -> None:
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM, signal.SIGKILL])
 def test_a_terminal_that_dies_leaves_the_transcript_whole(here: World, number: signal.Signals) -> None:
     with seated(here, play=[SLEEPS, says("Again.")]) as seat:
-        seat.sees("ctrl-d").say("/yes on").sees("not asked for").say("wait").sees_now("run sleep 100 ·")
+        seat.sees("ctrl-d").say("/yes on").sees("not asked for").say("wait").sees_now(f"run {NAP} ·")
         os.kill(seat.process.pid, number)
         status = seat.status()
         assert status == (-number if number == signal.SIGKILL else 128 + number)
@@ -331,7 +333,7 @@ def test_a_terminal_that_dies_leaves_the_transcript_whole(here: World, number: s
 
 def test_ctrl_c_twice_leaves_and_ends_what_runs(here: World) -> None:
     with seated(here, play=[SLEEPS]) as seat:
-        seat.sees("ctrl-d").say("/yes on").sees("not asked for").say("wait").sees_now("run sleep 100 ·")
+        seat.sees("ctrl-d").say("/yes on").sees("not asked for").say("wait").sees_now(f"run {NAP} ·")
         seat.type("ctrl-c").sees("once more leaves").type("ctrl-c")
         assert seat.status() == 0
         assert seat.modes() == (True, True)
@@ -377,19 +379,24 @@ def test_without_a_terminal_clew_alone_is_help(here: World) -> None:
 def test_commands_tell_what_the_model_was_given(here: World) -> None:
     question = "why does the retry test time out?"
     here.inside("note", "Retries are capped at five attempts since May.", "--name", "retry cap", "--when", question)
-    with seated(here, play=[says("They are capped."), says("x")], rows=60) as seat:
+    with seated(here, play=[says("They are capped."), says("They double.")], rows=60) as seat:
         seat.sees("ctrl-d").say("/context").sees("nothing was sent")
         seat.say(question).sees("hint: retry cap").idle()
         seat.say("/context").sees("system_core", "session_identity").say("/context full").sees("[session_identity]")
         seat.say("/hints").sees("1  retry cap", "/hints reject N").say("/hints reject 1").sees("rejected: retry cap")
         seat.say("/memory retries").sees("Retries are capped at five attempts")
-        seat.say("/plan").say("/handoff").say("/shells").sees("no shell is open")
+        seat.say("/plan").sees("there is no plan yet").say("/handoff").sees("nothing has been handed over here yet")
+        seat.say("/shells").sees("no shell is open")
+        seat.say("/thinking hard").sees("is no level of thinking").say("/thinking low").sees("thinking: low")
         seat.say("/model anthropic:claude-opus-5").sees("anthropic:claude-opus-5 works from now on")
+        seat.say("and now?").sees("They double.").idle(2)
         seat.say("/export out.md").sees("exported to").say("/allow command:ls *").sees("command:ls *")
         seat.say("/new").sees("a fresh window").say("/fork").sees("goes on from").say("/resume").sees("/resume N")
         seat.say("/nonsense").sees("there is no command /nonsense").say("/quit")
         assert seat.status() == 0
     assert "They are capped." in (here.repository / "out.md").read_text()
+    asked = here.asked()[-1].json
+    assert (asked["model"], asked["output_config"]) == ("claude-opus-5", {"effort": "low"})
 
 
 @pytest.mark.requirement("R-16")

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 
 from clew.core.context.fragment import Fragment
+
+THINKING: Final[Mapping[str, int]] = {
+    "auto": 0, "off": 0, "low": 4_000, "medium": 16_000, "high": 24_000, "max": 48_000,
+}  # fmt: skip
+"""How long a model may be told to think, each with the tokens that an answer gets on top for it: providers count
+thoughts as part of the answer, and Anthropic's older models refuse an answer with no more room than its thoughts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -283,5 +283,5 @@ def limits_of(endpoint: Endpoint, *, answer: int | None, steps: int | None, wind
     """What a run may use; None: the usual."""
     published, known = window_of(endpoint)
     usual = Limits(window or published, known or window is not None)
-    room = answer or min(usual.answer, usual.window // 4)
+    room = min((answer or min(usual.answer, usual.window // 4)) + endpoint.thoughts, usual.window // 2)
     return Limits(usual.window, usual.known, room, steps or usual.steps)

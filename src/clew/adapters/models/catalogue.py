@@ -49,17 +49,19 @@ class Catalogue:
         default: str | None = None,
         endpoints: Mapping[str, str] | None = None,
         timeout: float = 120.0,
+        thinking: str = "auto",
     ) -> None:
         """Take values, not settings.
 
         `default` is the model for an empty name; without it, the embedded one. `endpoints` gives base URLs by
         provider; a provider beyond the known ones is taken to speak OpenAI's protocol. `timeout` is how many seconds a
-        model may stay silent.
+        model may stay silent; `thinking`, one of `ports.THINKING`, how long it thinks.
         """
         self.default = (default or environ.get("CLEW_MODEL", "")).strip() or EMBEDDED
         self._environ = environ
         self._endpoints = dict(endpoints or {})
         self._timeout = timeout
+        self._thinking = thinking
         self._embedded: dict[str, Model] = {}
 
     def open(self, name: str | None = None) -> Model:
@@ -83,7 +85,7 @@ class Catalogue:
             raise self._no_provider(name, provider)
         if not model.strip():
             raise ModelUnknown(f"{provider}: names no model", hint=_FORM)
-        return _Lazy(locate(provider, model.strip(), self._endpoints, self._environ, self._timeout))
+        return _Lazy(locate(provider, model.strip(), self._endpoints, self._environ, self._timeout, self._thinking))
 
     def endpoint(self, name: str | None = None) -> Endpoint:
         """Return where the model `provider:name`, or the default, is reached by an agent, which calls tools.

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from clew.adapters.models.keys import Key, find_key, variables
+from clew.core.ports import THINKING
 from clew.errors import ConfigError, ModelKeyMissing
 
 OLLAMA = "http://127.0.0.1:11434"
@@ -18,6 +19,11 @@ _DEFAULTS = {
     "openai": "https://api.openai.com/v1",
     "ollama": f"{OLLAMA}/v1",
 }
+_THINKS = {
+    "anthropic": re.compile(r"claude-(3-7|[a-z]+-\d)"),
+    "openai": re.compile(r"o\d|codex-|gpt-([5-9]|\d\d)(?!.*-chat)"),
+}
+_NEVER = re.compile(r"(?!)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +37,28 @@ class Endpoint:
     key: Key | None = field(default=None, repr=False)
     silence: float = 120.0
     """Seconds without a byte after which the request is given up."""
+    thinking: str = "auto"
+    """One of `ports.THINKING`."""
 
     @property
     def name(self) -> str:
         """`provider:model`."""
         return f"{self.provider}:{self.model}"
+
+    @property
+    def can_be_told(self) -> bool:
+        """Whether this model takes word on how long to think: Claude from 3.7 on and OpenAI's reasoning models do."""
+        return _THINKS.get(self.provider, _NEVER).match(self.model) is not None
+
+    @property
+    def told(self) -> str:
+        """What the model is told of thinking, one of `ports.THINKING`."""
+        return self.thinking if self.can_be_told else "auto"
+
+    @property
+    def thoughts(self) -> int:
+        """Tokens that an answer gets on top, for thoughts."""
+        return THINKING[self.told]
 
     @property
     def secret(self) -> str:
@@ -60,8 +83,9 @@ def base_url(provider: str, endpoints: Mapping[str, str], environ: Mapping[str, 
 
 
 def locate(
-    provider: str, model: str, endpoints: Mapping[str, str], environ: Mapping[str, str], silence: float
-) -> Endpoint:
+    provider: str, model: str, endpoints: Mapping[str, str], environ: Mapping[str, str], silence: float,
+    thinking: str = "auto",
+) -> Endpoint:  # fmt: skip
     """Return the endpoint for a model. Raises ModelKeyMissing where the provider's own service needs a key."""
     url = base_url(provider, endpoints, environ)
     key = find_key(provider, environ)
@@ -72,7 +96,7 @@ def locate(
             hint=f"set {first}, or keep it in the system keyring: `keyring set clew {provider}`",
             provider=provider,
         )
-    return Endpoint(provider, model, url, key, silence)
+    return Endpoint(provider, model, url, key, silence, thinking)
 
 
 def needs_key(provider: str, url: str) -> bool:

@@ -49,7 +49,7 @@ from pydantic_ai.settings import ModelSettings
 
 from clew.adapters.models import failures
 from clew.adapters.models.endpoints import Endpoint
-from clew.adapters.models.provider import CONNECT_PATIENCE, FOREIGN, open_model, usage_of, wait_for
+from clew.adapters.models.provider import CONNECT_PATIENCE, FOREIGN, open_model, settings_of, usage_of, wait_for
 from clew.core.agent.events import Retrying, Text, Thinking
 from clew.core.agent.loop import BAD_ARGUMENTS, Answer, Call, Desk, Finish, Offer, Result
 from clew.core.ports import Message
@@ -339,10 +339,11 @@ class _Drive:
 def settings(endpoint: Endpoint, limit: int) -> ModelSettings:
     """Settings of every request. Anthropic gets cache marks on the tools, the system prompt and the last block; the
     fourth it may have stands on the user's message (`history`). The others cache by themselves."""
+    usual = settings_of(endpoint, limit)
     if endpoint.provider != "anthropic":
-        return ModelSettings(max_tokens=limit)
+        return usual
     return AnthropicModelSettings(
-        max_tokens=limit,
+        **usual,
         anthropic_cache_tool_definitions=True,
         anthropic_cache_instructions=True,
         anthropic_cache_messages=True,

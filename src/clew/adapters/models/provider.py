@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import anthropic
@@ -40,7 +40,7 @@ from pydantic_ai.providers.anthropic import AnthropicProvider
 from pydantic_ai.providers.ollama import OllamaProvider
 from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
-from pydantic_ai.settings import ModelSettings
+from pydantic_ai.settings import ModelSettings, ThinkingLevel
 
 from clew.adapters.models import failures
 from clew.adapters.models.bridge import drained
@@ -208,9 +208,9 @@ def _request(model: Model[Any], endpoint: Endpoint, messages: Sequence[Message],
     system = [block for message in messages if message.role == "system" for block in message.blocks if block.strip()]
     parameters = ModelRequestParameters(instruction_parts=[InstructionPart(block) for block in system])
     anthropic_model = endpoint.provider == "anthropic"
-    settings: ModelSettings = ModelSettings(max_tokens=limit)
+    settings = settings_of(endpoint, limit + endpoint.thoughts)
     if anthropic_model and system:
-        settings = AnthropicModelSettings(max_tokens=limit, anthropic_cache_instructions=True)
+        settings = AnthropicModelSettings(**settings, anthropic_cache_instructions=True)
     history = _history([message for message in messages if message.role != "system"], breakpoints=anthropic_model)
     return model_request_stream(model, history, model_settings=settings, model_request_parameters=parameters)
 
@@ -241,6 +241,17 @@ def _text(event: Any) -> str:
             return text
         case _:
             return ""
+
+
+def settings_of(endpoint: Endpoint, limit: int) -> ModelSettings:
+    """The settings of a request whose answer, thoughts included, has at most `limit` tokens."""
+    match endpoint.told:
+        case "auto":
+            return ModelSettings(max_tokens=limit)
+        case "off":
+            return ModelSettings(max_tokens=limit, thinking=False)
+        case level:
+            return ModelSettings(max_tokens=limit, thinking=cast("ThinkingLevel", level))
 
 
 def usage_of(usage: Any, provider: str) -> Usage:

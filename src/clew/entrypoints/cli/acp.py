@@ -13,6 +13,7 @@ import click
 from clew.entrypoints.cli.stopping import Terminated
 from clew.entrypoints.cli.texts import say
 from clew.entrypoints.cli.wording import translated
+from clew.entrypoints.cli.working import model_options
 
 if TYPE_CHECKING:
     from clew.app import App
@@ -26,10 +27,10 @@ Examples:
   clew acp --model anthropic:claude-sonnet-5
   clew acp --allow "command:pytest *\"""",
 )
-@click.option("--model", metavar="PROVIDER:NAME", help="The model that works.")
+@model_options
 @click.option("--yes", is_flag=True, help="Allow edits and commands within the workspace without asking.")
 @click.option("--allow", multiple=True, metavar="RULE", help="Allow what a rule says: `command:pytest *`. Repeatable.")
-def acp(model: str | None, yes: bool, allow: Sequence[str]) -> None:
+def acp(model: str | None, thinking: str | None, yes: bool, allow: Sequence[str]) -> None:
     """Put the agent into an editor over the Agent Client Protocol.
 
     An editor such as Zed or Neovim starts this command and talks to it over stdin and stdout. Each of its sessions
@@ -43,7 +44,7 @@ def acp(model: str | None, yes: bool, allow: Sequence[str]) -> None:
 
     for rule in allow:
         rule_of(rule)
-    flags = {"model": model} if model else {}
+    flags = {"model": model or None, "thinking": thinking}
     here = App.here(flags)
     if sys.stdin is None:
         raise UsageError("stdin is closed", hint="an editor starts this command itself")

@@ -12,6 +12,7 @@ from clew.core.text.printable import printable
 from clew.entrypoints.cli.style import apply_color, aside, folded
 from clew.entrypoints.cli.texts import say
 from clew.entrypoints.cli.wording import translated
+from clew.entrypoints.cli.working import model_options
 from clew.errors import ModelError, UsageError
 
 if TYPE_CHECKING:
@@ -27,14 +28,14 @@ Examples:
 )
 @click.argument("session", required=False, metavar="[ID]")
 @click.option("--fork", is_flag=True, help="Go on in a session of its own; the other one stays as it is.")
-@click.option("--model", metavar="PROVIDER:NAME", help="The model that works.")
+@model_options
 @click.option("--yes", is_flag=True, help="Allow edits and commands within the workspace without asking.")
-def resume(session: str | None, fork: bool, model: str | None, yes: bool) -> None:
+def resume(session: str | None, fork: bool, model: str | None, thinking: str | None, yes: bool) -> None:
     """Go on with a session at the terminal: the newest of this workspace, or the one whose ID is given.
 
     The beginning of an id is enough; `clew session list` shows them. Its last runs are shown, then you may type.
     """
-    app = App.here({"model": model} if model else {})
+    app = App.here({"model": model or None, "thinking": thinking})
     apply_color(app)
     if not is_terminal():
         raise UsageError("`clew resume` needs a terminal for input and output", hint='`clew run "…" --continue`')

@@ -31,6 +31,7 @@ from clew.entrypoints.cli.stopping import stop_status
 from clew.entrypoints.cli.style import apply_color, aside, json_line, line, pale
 from clew.entrypoints.cli.texts import say
 from clew.entrypoints.cli.wording import translated
+from clew.entrypoints.cli.working import model_options
 from clew.errors import UsageError
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ Examples:
   clew run "mend the build" --allow "command:make *" --allow "edit:src/**\""""
 )
 @click.argument("message", required=False)
-@click.option("--model", metavar="PROVIDER:NAME", help="The model that works.")
+@model_options
 @click.option("--continue", "goes_on", is_flag=True, help="Go on with the newest session of this workspace.")
 @click.option("--session", metavar="ID", help="Go on with this session; the beginning of its id is enough.")
 @click.option("--fork", is_flag=True, help="With --continue or --session: go on in a new session.")
@@ -61,15 +62,15 @@ Examples:
 @click.option("--json", "as_json", is_flag=True, help="One JSON event per line on stdout, nothing else.")
 @click.option("-q", "--quiet", is_flag=True, help="Only the final reply.")
 def run(
-    message: str | None, model: str | None, goes_on: bool, session: str | None, fork: bool, yes: bool,
-    allow: Sequence[str], steps: int | None, dump: Path | None, as_json: bool, quiet: bool,
+    message: str | None, model: str | None, thinking: str | None, goes_on: bool, session: str | None, fork: bool,
+    yes: bool, allow: Sequence[str], steps: int | None, dump: Path | None, as_json: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Let the agent do a piece of work in this folder, without asking anything back.
 
     MESSAGE says what; text that is piped in goes along. The final reply goes to stdout, what happens meanwhile to
     stderr. Edits and commands need --yes or a rule; without, the model is told that they are refused.
     """
-    app = App.here({"model": model} if model else {})
+    app = App.here({"model": model or None, "thinking": thinking})
     apply_color(app)
     words = _message(message)
     if session and goes_on:

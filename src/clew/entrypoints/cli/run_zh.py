@@ -30,6 +30,7 @@ RUN_HELP: dict[str, str] = {
     "With --continue or --session: go on in a new session.": "与 --continue 或 --session 合用：在新会话中继续。",
     "Allow edits and commands within the workspace without asking.": "允许在工作区内编辑和执行命令，不再询问。",
     "Allow what a rule says: `command:pytest *`. Repeatable.": "允许规则所指的操作：`command:pytest *`。可重复。",
+    "How long it thinks, where it can be told.": "思考的程度（若模型可以指定）。",
     "Model calls at most.": "最多调用模型的次数。",
     "Write each request as it is sent.": "把每个请求按发送的原样写入文件。",
     "One JSON event per line on stdout, nothing else.": "在 stdout 上每行输出一个 JSON 事件，别无其他。",

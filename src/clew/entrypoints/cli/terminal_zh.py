@@ -71,6 +71,11 @@ TERMINAL_TEXTS: dict[str, tuple[str, str]] = {
     "cmd.rejected": ("rejected: {}", "已拒绝：{}"),
     "cmd.number": ("{} is no number of a hint: /hints lists them", "{} 不是提示的编号：/hints 列出全部"),
     "cmd.model": ("{} works from now on", "从现在起使用 {}"),
+    "cmd.thinking": ("thinking: {} ({})", "思考程度：{}（{}）"),
+    "cmd.thinking-alone": (
+        "thinking: {}; but {} cannot be told how long to think",
+        "思考程度：{}；但 {} 无法指定思考程度",
+    ),
     "cmd.models": ("{} is at work; `/model provider:name` changes it", "当前使用 {}；`/model provider:name` 可更换"),
     "cmd.new": (
         "a fresh window: what was said is no longer in it, the handoff is",
@@ -105,6 +110,10 @@ COMMANDS_HELP: dict[str, tuple[str, str]] = {
     "/handoff": ("what the next window would be told", "交接给下一个窗口的内容"),
     "/resume": ("list the sessions here; `N` or `ID`: go on with one", "列出会话；`N` 或 `ID`：继续其中之一"),
     "/model": ("which model works; `provider:name` changes it", "当前模型；`provider:name` 更换"),
+    "/thinking": (
+        "how long the model thinks; `off`, `low`, `medium`, `high`, `max` or `auto` changes it",
+        "模型思考的程度；`off`、`low`、`medium`、`high`、`max` 或 `auto` 更改",
+    ),
     "/new": ("a fresh window; the handoff is written first", "新的窗口；先写交接内容"),
     "/fork": ("go on in a session of its own", "在新会话中继续"),
     "/export": ("write this session as Markdown", "把本会话导出为 Markdown"),

@@ -8,9 +8,11 @@ import io
 import os
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Protocol
 
 from clew.core.agent.permissions import rule_of
+from clew.core.ports import THINKING
 from clew.core.text.printable import printable, visible
 from clew.entrypoints.cli.style import padded
 from clew.entrypoints.cli.terminal.conversation import Conversation
@@ -60,9 +62,10 @@ class Commands:
             "/help": self._help, "/context": self._context, "/hints": self._hints, "/memory": self._memory,
             "/plan": lambda rest: self._clew("plan", *rest.split()),
             "/handoff": lambda rest: self._clew("handoff", *rest.split()),
-            "/resume": self._resume, "/model": self._model, "/new": self._new, "/fork": self._fork,
-            "/export": self._export, "/allow": self._allow, "/yes": self._yes, "/shells": self._shells,
-            "/last": lambda _: self.room.unfolded(), "/queue": self._queue, "/quit": lambda _: self.room.left(),
+            "/resume": self._resume, "/model": self._model, "/thinking": self._thinking, "/new": self._new,
+            "/fork": self._fork, "/export": self._export, "/allow": self._allow, "/yes": self._yes,
+            "/shells": self._shells, "/last": lambda _: self.room.unfolded(), "/queue": self._queue,
+            "/quit": lambda _: self.room.left(),
         }  # fmt: skip
 
     @property
@@ -87,6 +90,8 @@ class Commands:
                 return (("on", ""), ("off", ""))
             case "/context":
                 return (("full", ""),)
+            case "/thinking":
+                return [(level, "") for level in THINKING]
             case "/hints":
                 return [(f"reject {at}", one.name) for at, one in enumerate(self.show.hints, 1)]
             case "/resume":
@@ -220,6 +225,14 @@ class Commands:
             return
         self.talk.changed_model(rest)
         self.show.note(self.show.say("cmd.model", self.talk.endpoint.name))
+
+    def _thinking(self, rest: str) -> None:
+        level = rest.lower() or self.talk.endpoint.thinking
+        if level not in THINKING:
+            raise UsageError(f"`{printable(rest, 60)}` is no level of thinking", hint="one of " + ", ".join(THINKING))
+        self.talk.endpoint = replace(self.talk.endpoint, thinking=level)
+        key = "cmd.thinking" if self.talk.endpoint.can_be_told else "cmd.thinking-alone"
+        self.show.note(self.show.say(key, level, self.talk.endpoint.name))
 
     def _new(self, _: str) -> None:
         session = self.talk.session

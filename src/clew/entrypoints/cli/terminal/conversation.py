@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 from clew.adapters.models.endpoints import Endpoint
@@ -117,7 +117,7 @@ class Conversation:
         """Let another model work from the next run on. Raises ModelUnknown and what a bad name raises."""
         from clew.adapters.tokenizers import tokenizer_for  # heavy
 
-        self.endpoint = self.app.catalogue.endpoint(name)
+        self.endpoint = replace(self.app.catalogue.endpoint(name), thinking=self.endpoint.thinking)
         if self.session is not None:
             self.session.around.tokenizer = tokenizer_for(self.endpoint.name)
 
