@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import re
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 
 from clew.entrypoints.cli.prose import width
 from clew.entrypoints.cli.terminal.blocks import LONG, Blocks, Part
+from clew.entrypoints.cli.terminal.commands import outcome
 from clew.entrypoints.cli.terminal.paint import CODES, Paint
 from clew.stores.typed import MOST, Typed
 
@@ -159,3 +162,17 @@ def test_the_history_is_shortened_to_the_newest(tmp_path: Path) -> None:
 def test_without_colour_nothing_but_text_is_written() -> None:
     paint = Paint(80, colored=False)
     assert "\x1b" not in paint.markdown("# a\n\n**b** `c`\n\n```python\nx = 1\n```\n") + paint.diff("+a\n-b\n")[0]
+
+
+def test_commands_that_are_typed_at_once_leave_the_streams_as_they_were() -> None:
+    own, usual = (sys.stdout, sys.stderr), sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            told = list(pool.map(lambda _: outcome(["--version"], colored=False), range(64)))
+        assert (sys.stdout, sys.stderr) == own
+    finally:
+        sys.setswitchinterval(usual)
+        sys.stdout, sys.stderr = own
+    assert {one.strip() for one in told} == {told[0].strip()}
+    assert "clew" in told[0]

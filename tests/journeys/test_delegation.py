@@ -149,6 +149,39 @@ def test_what_a_sub_agent_wants_is_asked_of_the_same_person_who_is_told_who_want
         assert any(isinstance(event, Called) and event.failed for event in nested)
 
 
+@pytest.mark.requirement("W-16", "R-17")
+def test_a_yes_that_is_taken_back_is_taken_back_from_sub_agents_at_work(here: World) -> None:
+    with here.talk() as talk:
+
+        def sub(asked: Asked) -> Turn:
+            match step(asked):
+                case 0:
+                    return calls(("shell", {"command": "mkdir one"}))
+                case 1:
+                    talk.session.around.yes = False
+                    return calls(("shell", {"command": "mkdir two"}))
+                case _:
+                    return says("I could not.")
+
+        talk.answers = [Permit(False, "no more")]
+        talk.run("go", decide=split(delegates(TASK), sub))
+        assert [effect.title for effect in talk.asked] == ["sub-agent: run mkdir two"]
+    assert (here.repository / "one").is_dir()
+    assert not (here.repository / "two").exists()
+
+
+@pytest.mark.requirement("W-16", "R-16")
+def test_a_fork_of_a_sub_agents_session_is_a_session_like_any_other(here: World) -> None:
+    here.run("go", "--yes", play=split(delegates(TASK), lambda _: says(FOUND)))
+    (lines,) = sub_agents(here)
+    own = lines[0]["id"]
+    assert [one["id"] for one in here.command("session", "list", "--json").json["sessions"]] != [own]
+    done = here.run("go on", "--session", own, "--fork", play=[says("Further.")])
+    assert done.out == "Further.\n"
+    (newest, *_) = here.command("session", "list", "--json").json["sessions"]
+    assert newest["forked"].startswith(own)
+
+
 @pytest.mark.requirement("W-16")
 def test_without_a_yes_no_sub_agent_is_started(here: World) -> None:
     here.run("go", play=split(delegates(TASK), lambda asked: says(FOUND)))
@@ -253,7 +286,7 @@ def test_stopping_a_run_stops_its_sub_agent_while_the_session_stays_open(here: W
         def tell(event: Event) -> None:
             match event:
                 case Delegated(event=Text()):
-                    talk.session.stop()
+                    talk.session.interrupt.set()
                 case Delegated(event=RunEnded(outcome="aborted")):
                     ended.set()
                 case _:

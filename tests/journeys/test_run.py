@@ -369,7 +369,7 @@ def test_thirty_runs_share_their_beginnings_through_an_abort_a_resume_and_anothe
                 message = "why does the retry test time out?" if number % 7 == 0 else f"run {number}"
                 if number == 9:
                     # Esc, while the model speaks.
-                    timer = threading.Timer(0.5, talk.session.stop)
+                    timer = threading.Timer(0.5, lambda: talk.session.interrupt.set())
                     timer.start()
                     talk.run(message, Turn(("half an answer",), fault="hang-in"), dump=folder)
                     timer.join()

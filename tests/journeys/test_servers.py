@@ -378,7 +378,7 @@ def test_an_interrupted_call_ends_at_once_and_the_server_is_told(here: World, tm
         def stop(event: Any) -> None:
             tell(event)
             if type(event).__name__ == "Calling":
-                talk.session.stop()
+                talk.session.interrupt.set()
 
         talk.tell = stop  # type: ignore[method-assign]
         started = time.monotonic()
@@ -492,7 +492,7 @@ def test_an_interruption_is_no_answer_and_the_question_comes_again(here: World) 
 
         def leave(effect: Effect) -> Permit:
             permit(effect)
-            talk.session.stop()
+            talk.session.interrupt.set()
             return Permit(False, "the run was interrupted")
 
         talk.permit = leave  # type: ignore[method-assign]

@@ -138,6 +138,24 @@ def test_a_checker_that_says_what_nobody_understands_has_failed_and_the_file_is_
         assert (here.root / "a.sh").read_text() == "echo\n"
 
 
+def test_checkers_of_several_files_run_side_by_side(tmp_path: Path) -> None:
+    """Each waits for another one: in a row, the first would wait in vain."""
+    gate = tmp_path / "gate"
+    waits = f"""#!/bin/sh
+if [ -d {gate} ]; then
+    : > {gate}/$$
+    while [ "$(/bin/ls {gate} | /usr/bin/wc -l)" -lt 2 ]; do /bin/sleep 0.05; done
+fi
+echo '{{"comments": []}}'
+"""
+    with session(tmp_path) as here:
+        executable(here.bin / "shellcheck", waits)
+        for name in ("a.sh", "b.sh"):
+            here.put(name, "echo\n")
+        gate.mkdir()
+        assert here.diagnose().startswith("none in 2 files (shellcheck)")
+
+
 def test_of_two_programs_of_one_name_each_is_ended_alone(tmp_path: Path) -> None:
     programs = PosixPrograms()
     one, other = (programs.on_pipes(["cat"], str(tmp_path), os.environ, "lsp-cat") for _ in range(2))
@@ -157,16 +175,22 @@ def test_of_two_programs_of_one_name_each_is_ended_alone(tmp_path: Path) -> None
 def test_a_program_that_finds_no_pipe_is_refused_and_leaves_none_open(tmp_path: Path) -> None:
     programs = PosixPrograms()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    top = max(map(int, os.listdir("/proc/self/fd")))
+    filling = [os.open(os.devnull, os.O_RDONLY)]
+    while filling[-1] <= top:  # no hole may be left below: the limit is one of numbers
+        filling.append(os.open(os.devnull, os.O_RDONLY))
     opened = os.listdir("/proc/self/fd")
     try:
         for room in range(6):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (max(map(int, opened)) + 1 + room, hard))
+            resource.setrlimit(resource.RLIMIT_NOFILE, (filling[-1] + 1 + room, hard))
             with pytest.raises(StoreError, match="could not be started"):
                 programs.on_pipes(["cat"], str(tmp_path), os.environ, "lsp-cat")
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert os.listdir("/proc/self/fd") == opened
     programs.close()
+    for one in filling:
+        os.close(one)
 
 
 @pytest.mark.parametrize("chosen", [{"*": "off"}, {"go": "off"}])

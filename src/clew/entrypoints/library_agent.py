@@ -17,6 +17,7 @@ from clew.core.agent.record import RunRecord
 from clew.errors import NotFound, UsageError
 
 if TYPE_CHECKING:
+    from clew.adapters.models.engine import Interrupt
     from clew.services.run import Session
 
 NOBODY = Permit(False, "nobody is there to be asked; `yes`, `allow` or `permit` would have allowed it")
@@ -25,9 +26,10 @@ NOBODY = Permit(False, "nobody is there to be asked; `yes`, `allow` or `permit` 
 class Agent:
     """A session of the agent in a folder, for as long as its `with` block lasts; its shells end with it.
 
-    `session` goes on with one by its id (the beginning is enough), `"latest"` with the newest of the folder's
-    workspace. `yes` and `allow` (rules as `command:pytest *`) say what may be done unasked, `permit` is asked for all
-    else; without it, that is refused. `tell` gets each event, from threads of the run, one at a time.
+    `thinking` says how long the model thinks, as `--thinking` does. `session` goes on with one by its id (the beginning
+    is enough), `"latest"` with the newest of the folder's workspace. `yes` and `allow` (rules as `command:pytest *`)
+    say what may be done unasked, `permit` is asked for all else; without it, that is refused. `tell` gets each event,
+    from threads of the run, one at a time.
 
     Entering raises ModelUnknown where no model is set that can call tools, NotFound, StoreBusy, UsageError.
     """
@@ -37,6 +39,7 @@ class Agent:
         root: str | os.PathLike[str] | None = None,
         *,
         model: str | None = None,
+        thinking: str | None = None,
         session: str | None = None,
         yes: bool = False,
         allow: Sequence[str] = (),
@@ -44,7 +47,7 @@ class Agent:
         permit: Callable[[Effect], Permit] | None = None,
         steps: int | None = None,
     ) -> None:
-        self._flags = {"model": model} if model else {}
+        self._flags = {"model": model or None, "thinking": thinking}
         self._root = root
         self._wanted = session
         self._yes = yes
@@ -56,6 +59,7 @@ class Agent:
         self._stack = contextlib.ExitStack()
         self._session: Session | None = None
         self._app: App | None = None
+        self._interrupt: Interrupt | None = None
         self.attended = permit is not None
 
     def __enter__(self) -> Agent:
@@ -86,13 +90,14 @@ class Agent:
 
     def run(self, message: str) -> RunRecord:
         """One run, to its end: what came of it, however it ended. Raises OverBudget, ConfigError, StoreError."""
-        from clew.adapters.models.engine import Engine
+        from clew.adapters.models.engine import Engine, Interrupt
 
         session, app = self._opened(), self._app
+        interrupt = self._interrupt = Interrupt()
         assert app is not None
         endpoint = app.catalogue.endpoint(app.loaded.settings.model)
         limits = app.agent_limits(endpoint, self._steps)
-        return session.run(message, Engine(endpoint), limits, self)
+        return session.run(message, Engine(endpoint), limits, self, interrupt)
 
     def say(self, words: str) -> None:
         """Words for a run that is under way, from another thread: they reach the model with its next request."""
@@ -100,7 +105,9 @@ class Agent:
 
     def stop(self) -> None:
         """End the run that is under way, from another thread."""
-        self._opened().stop()
+        self._opened()
+        if self._interrupt is not None:
+            self._interrupt.set()
 
     # What a run needs of the person it works for.
 

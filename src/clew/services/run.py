@@ -171,8 +171,8 @@ class Session:
     def run(
         self, message: str, engine: Engine, limits: Limits, person: Person, interrupt: Interrupt | None = None
     ) -> RunRecord:
-        """One run, to its end, whatever that is; `interrupt` ends it, as `stop` does. Raises OverBudget before anything
-        is sent; StoreError where the transcript cannot be written."""
+        """One run, to its end, whatever that is; `interrupt` ends it, from any thread. Raises OverBudget before
+        anything is sent; StoreError where the transcript cannot be written."""
         from clew.services.run_desk import Run  # noqa: PLC0415 -- the two know each other
 
         self.interrupt = interrupt or Interrupt()
@@ -186,10 +186,6 @@ class Session:
         record = run.go()
         self.records.append(record)
         return record
-
-    def stop(self) -> None:
-        """End the run that is under way, from any thread."""
-        self.interrupt.set()
 
     def join(self, person: Person) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Take the tools of the MCP servers that are there now. What the user is told of that, and what the model is.

@@ -105,8 +105,7 @@ def forked(transcripts: Transcripts, id_: str, now: datetime, last: int = 0) -> 
         opened = msgspec.structs.replace(
             read.opened, id=transcript.id, at=now.isoformat(timespec="seconds"), forked=origin, delegated=""
         )
-        for line in (opened, *kept):
-            transcript.append(line)
+        transcript.append(opened, *kept)
         yield transcript
 
 

@@ -217,9 +217,9 @@ class Transcript:
             self._descriptor = -1
         self._stack.close()
 
-    def append(self, line: Line) -> None:
-        """Add a line; it is on the disk when this returns. Secrets are taken out. Raises StoreError."""
-        content = _ENCODER.encode(_clean(line, self.redact)) + b"\n"
+    def append(self, *lines: Line) -> None:
+        """Add lines; they are on the disk when this returns. Secrets are taken out. Raises StoreError."""
+        content = b"".join(_ENCODER.encode(_clean(line, self.redact)) + b"\n" for line in lines)
         start = os.fstat(self._descriptor).st_size
         try:
             rest = memoryview(content)
@@ -252,6 +252,8 @@ class Transcripts:
     def __init__(self, folder: Path, redact: Callable[[str], str]) -> None:
         self.folder = folder
         self._redact = redact
+        self._summaries: dict[str, tuple[int, int, Summary]] = {}
+        """What `list` has read, each with the size of the file and when it was written."""
 
     def new(self, now: datetime) -> Transcript:
         """A transcript of a new session, not yet begun: enter it, and append an `Opened` first."""
@@ -291,11 +293,19 @@ class Transcripts:
         """Sessions, newest first; of one workspace where that is given. Damaged ones are left out."""
         for id_ in reversed(self.ids()):
             try:
-                summary = _summary(self.read(id_))
-            except (NotFound, StoreError):
+                summary = self._summary(id_)
+            except (NotFound, StoreError, FileNotFoundError):
                 continue
             if workspace in (None, summary.workspace) and (delegated or not summary.delegated):
                 yield summary
+
+    def _summary(self, id_: str) -> Summary:
+        stat = (self.folder / f"{id_}.jsonl").stat()
+        size, written, summary = self._summaries.get(id_, (0, 0, None))
+        if summary is None or (size, written) != (stat.st_size, stat.st_mtime_ns):
+            summary = _summary(self.read(id_))
+            self._summaries[id_] = stat.st_size, stat.st_mtime_ns, summary
+        return summary
 
 
 def read_transcript(path: Path) -> Read:

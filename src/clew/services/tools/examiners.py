@@ -10,6 +10,7 @@ import shlex
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -41,6 +42,8 @@ OFF: Final = "off"
 EVERY: Final = "*"
 """Stands for all languages in the setting."""
 _MOST_SERVERS: Final = 4
+_AT_ONCE: Final = 4
+"""Checkers that run side by side."""
 _RESTARTS: Final = 2
 """How often a server is started again that had worked and died."""
 
@@ -206,13 +209,18 @@ class Examiners:
         given = None if seconds is None else time.monotonic() + seconds
         told = [(file, *self._shown(file)) for file in files]
         end = time.monotonic() + self.bounds.request if given is None else given
+        with ThreadPoolExecutor(_AT_ONCE, "clew-checker") as pool:
+            checked = [
+                [pool.submit(self._checked, one, file, end, stopped) for one in choice.checkers]
+                for file, choice, _, _ in told
+            ]
+            for _, _, server, _ in told:
+                if isinstance(server, Server):
+                    server.started(self.bounds.start + 1.0 if given is None else given - time.monotonic(), stopped)
         looks = {
-            file.path: ([self._checked(one, file, end, stopped) for one in choice.checkers], _notes(choice))
-            for file, choice, _, _ in told
+            file.path: ([one.result() for one in running], _notes(choice))
+            for (file, choice, _, _), running in zip(told, checked, strict=True)
         }
-        for _, _, server, _ in told:
-            if isinstance(server, Server):
-                server.started(self.bounds.start + 1.0 if given is None else given - time.monotonic(), stopped)
         end = time.monotonic() + self.bounds.request if given is None else given
         for file, _, server, version in told:
             if isinstance(server, Server):
@@ -235,7 +243,9 @@ class Examiners:
         kind = chosen.kind
         assert isinstance(kind, CheckerKind)
         environ = server_environ(self._environ, self.root, trusted=chosen.trusted)
-        left = max(end - time.monotonic(), 0.1)
+        left = end - time.monotonic()
+        if left <= 0 or stopped():
+            return Look(kind.name, None, f"{kind.name} had no time left to look", later=True)
         done = check(self._programs, kind.name, chosen.argv, kind.form, file.path, self.root, environ, left, stopped)
         return Look(kind.name, done.findings, done.words)
 

@@ -333,6 +333,10 @@ def _ref(id_: str) -> str:
     return reference_of(id_)
 
 
+_CATCHING: Final = threading.Lock()
+"""The streams are the process's: of two that exchange them at once, one would put back what the other had put there."""
+
+
 class _Caught(io.StringIO):
     def __init__(self, terminal: bool) -> None:
         super().__init__()
@@ -351,7 +355,7 @@ def outcome(arguments: Sequence[str], colored: bool) -> str:
     from clew.entrypoints.cli.style import plain_line
 
     out, err = _Caught(colored), _Caught(False)
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+    with _CATCHING, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
             cli.main(args=list(arguments), prog_name="clew", standalone_mode=False)
         except click.exceptions.Exit:

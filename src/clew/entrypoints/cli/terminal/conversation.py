@@ -22,6 +22,7 @@ from clew.entrypoints.cli.terminal.permission import Question
 from clew.errors import ClewError
 
 if TYPE_CHECKING:
+    from clew.adapters.models.engine import Interrupt
     from clew.core.agent.record import RunRecord
     from clew.services.agent_room import AgentRoom
     from clew.services.run import Session
@@ -75,6 +76,8 @@ class Conversation:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _open: Question | None = None
     _called_off: threading.Event = field(default_factory=threading.Event)
+    _interrupt: Interrupt | None = None
+    """Ends the run that is under way; None before its thread has loaded what it needs."""
     _loaded: Future[AgentRoom] = field(default_factory=Future["AgentRoom"])
 
     # ------------------------------------------------------------------ what takes a while to load
@@ -150,6 +153,7 @@ class Conversation:
 
     def send(self, message: str) -> None:
         """Begin a run, in a session that is opened if there is none."""
+        self._interrupt = None
         self._called_off.clear()
         self._thread = threading.Thread(target=self._work, args=(message,), daemon=True, name="clew-turn")
         self._thread.start()
@@ -184,8 +188,8 @@ class Conversation:
         """Interrupt the run; a question that is open is answered with no."""
         self._called_off.set()
         self.take_back()
-        if self.session is not None and self.working:
-            self.session.stop()
+        if self._interrupt is not None:
+            self._interrupt.set()
         for item in [self._open, *self.inbox]:
             if isinstance(item, Question):
                 item.give(Permit(False, "the run was interrupted"))
@@ -214,15 +218,16 @@ class Conversation:
             raise failed[0]
 
     def _work(self, message: str) -> None:
-        from clew.adapters.models.engine import Engine  # heavy
+        from clew.adapters.models.engine import Engine, Interrupt  # heavy
 
         record, failure = None, None
+        interrupt = self._interrupt = Interrupt()
         try:
             endpoint, session = self.endpoint, self.session or self.begin("new")
             limits = self.app.agent_limits(endpoint)
             if self._called_off.is_set():
                 raise Interrupted(message)
-            record = session.run(message, Engine(endpoint), limits, self)
+            record = session.run(message, Engine(endpoint), limits, self, interrupt)
         except BaseException as error:  # it is shown in the other thread
             failure = error
         self.look_at_branch()

@@ -14,7 +14,7 @@ from typing import Final, Literal, Protocol
 
 from prompt_toolkit.application import Application
 from prompt_toolkit.buffer import Buffer
-from prompt_toolkit.completion import Completer
+from prompt_toolkit.completion import Completer, ThreadedCompleter
 from prompt_toolkit.data_structures import Size
 from prompt_toolkit.filters import Condition, has_completions
 from prompt_toolkit.formatted_text import StyleAndTextTuples
@@ -91,7 +91,8 @@ class Screen:
         self._out: list[str] = []
         self.output = output or Vt100_Output(sys.stdout, _size, enable_cpr=False)
         self.line = Buffer(
-            multiline=True, history=wiring.history, completer=wiring.completer, complete_while_typing=True,
+            multiline=True, history=wiring.history, complete_while_typing=True,
+            completer=ThreadedCompleter(wiring.completer),
             enable_history_search=False, name="line",
         )  # fmt: skip
         self.line.on_text_changed += self._typing
@@ -249,8 +250,10 @@ class Screen:
 
 
 def _size() -> Size:
+    # A command that was typed catches what goes to `sys.stdout`, in its thread.
+    stream = sys.__stdout__ or sys.stdout
     try:
-        columns, rows = os.get_terminal_size(sys.stdout.fileno())
+        columns, rows = os.get_terminal_size(stream.fileno())
     except OSError:
         columns, rows = 0, 0
     return Size(rows or 24, columns or 80)
