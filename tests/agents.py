@@ -293,13 +293,20 @@ def conversations(asked: Sequence[Asked]) -> list[list[Asked]]:
 
 
 def windows(asked: Sequence[Asked]) -> list[list[Asked]]:
-    """Requests by window: a request with fewer messages than the one before it begins a new one."""
+    """Requests by window: a request with fewer messages than the one before it begins a new one; so does one with as
+    many behind another handoff."""
     parts: list[list[Asked]] = []
     for one in asked:
-        if not parts or len(one.json["messages"]) < len(parts[-1][-1].json["messages"]):
+        last = parts[-1][-1].json["messages"] if parts else []
+        now = one.json["messages"]
+        if len(now) < len(last) or not parts or (len(now) == len(last) and _handed(now) != _handed(last)):
             parts.append([])
         parts[-1].append(one)
     return parts
+
+
+def _handed(messages: Sequence[Any]) -> list[Any]:
+    return [block for block in messages[0]["content"] if "[handoff] This window goes on" in json.dumps(block)]
 
 
 @contextmanager

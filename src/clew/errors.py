@@ -148,3 +148,11 @@ class ModelUnavailable(ModelError):
 
 class ModelCut(ModelError):
     """The answer was cut off"""
+
+
+def status_of(code: str) -> int:
+    """The exit status of the kind of error that has this name; 1 for an unknown one."""
+    kinds = [ClewError]
+    for kind in kinds:
+        kinds += kind.__subclasses__()
+    return next((kind.exit_status for kind in kinds if kind.__name__ == code), ClewError.exit_status)

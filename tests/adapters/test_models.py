@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -105,6 +106,24 @@ CONVERSATION = [
     Message("assistant", ("Earlier answer",)),
     Message("user", ("tree\n", "file\t`x` é的\U0001f600 \\n\r\n", "  \n", "fact\n", "question?")),
 ]
+
+
+@pytest.mark.requirement("R-01", "P-14")
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("claude", "claude cannot work as an agent"),
+        ("codex:gpt-5", "codex:gpt-5 cannot work as an agent"),
+        ("scripted:file.json", "scripted:file.json cannot work as an agent"),
+        ("embedded", "the embedded one calls none"),
+        ("local", "the embedded one calls none"),
+        ("", "the embedded one calls none"),
+    ],
+)
+def test_a_model_that_calls_no_tools_is_no_agent_whether_it_is_installed_or_not(name: str, why: str) -> None:
+    with pytest.raises(ModelUnknown, match=re.escape(why)) as caught:
+        Catalogue({"PATH": "/nonexistent"}).endpoint(name)
+    assert "npm" not in caught.value.hint and "CLEW_MODEL=provider:name" in caught.value.hint
 
 
 @pytest.mark.requirement("P-14")

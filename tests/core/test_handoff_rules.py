@@ -37,6 +37,30 @@ AT = datetime(2026, 6, 1, 14, 5, tzinfo=UTC)
 
 
 @pytest.mark.requirement("W-10")
+@pytest.mark.requirement("W-02")
+def test_marks_of_markdown_and_what_stands_in_tables_and_code_are_no_findings() -> None:
+    reply = """# Done in 3 steps
+
+| step | took |
+|------|------|
+| 1    | 2 s  |
+
+```python
+def f(): return 1
+```
+
+---
+
+- The retry waits 31 seconds in all.
+1. `src/retry.py` doubles the delay.
+Step 1"""
+    told = account([Asked("How long does the retry wait?"), Replied(reply)]).sections
+    assert [line for line in told.state.splitlines() if "found" in line] == [
+        "- found: `src/retry.py` doubles the delay.",
+        "- found: The retry waits 31 seconds in all.",
+    ]
+
+
 def test_a_level_is_exact_where_it_is_reported_and_else_marked_as_estimated() -> None:
     assert measured(65_000, 1, 100_000) == Fill(65_000, 100_000, exact=True)
     assert measured(None, 70_000, 100_000) == measured(0, 70_000, 100_000) == Fill(70_000, 100_000, exact=False)

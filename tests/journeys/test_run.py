@@ -325,6 +325,25 @@ def test_a_request_that_failed_is_sent_again_byte_for_byte_and_doubles_nothing(h
     assert [line["text"] for line in here.lines() if line["type"] == "answer"][1:] == ["Done."]
 
 
+@pytest.mark.requirement("R-01", "F-01")
+@pytest.mark.parametrize(
+    ("fault", "status", "code"),
+    [("long-wait", 75, "ModelBusy"), ("failed", 75, "ModelUnavailable"), ("key", 1, "ModelRefused")],
+)
+def test_the_exit_status_of_a_failed_run_is_that_of_its_error(here: World, fault: str, status: int, code: str) -> None:
+    turn = Turn(fault="busy", headers={"retry-after": "3600"}) if fault == "long-wait" else Turn(fault=fault)
+    done = here.run("go", "--json", play=[turn])
+    end = json.loads(done.out.splitlines()[-1])
+    assert (done.status, end["outcome"], end["code"]) == (status, "failed", code)
+
+
+@pytest.mark.requirement("R-01")
+def test_a_run_that_came_to_its_limit_says_how_to_go_on(here: World) -> None:
+    done = here.run("go", "--steps", "1", play=[calls(("read", {"path": "src/retry.py"})), says("never")])
+    assert done.status == 1
+    assert "1 model call" in done.err and "--continue" in done.err and "--steps" in done.err
+
+
 def test_a_message_without_a_word_begins_no_run(here: World) -> None:
     with here.talk() as talk, pytest.raises(UsageError, match="nothing to do"):
         talk.run("  \n", says("What?"))

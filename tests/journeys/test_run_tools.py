@@ -59,6 +59,81 @@ def test_yes_and_rules_allow_what_they_say_within_the_workspace(here: World) -> 
 
 
 @pytest.mark.requirement("R-17")
+def test_what_no_yes_covers_is_refused_without_naming_one_that_would_have_helped(here: World, tmp_path: Path) -> None:
+    write(tmp_path, {"elsewhere.txt": "private\n"})
+    play = [
+        calls(
+            ("read", {"path": str(tmp_path / "elsewhere.txt")}), ("write_file", {"path": ".mcp.json", "content": "{}"}),
+            ("shell", {"command": "ls", "cwd": str(tmp_path)}),
+        ),
+        says("I may not."),
+    ]  # fmt: skip
+    here.run("look", "--yes", "--allow", "edit", play=play)
+    for text in last_user(here.asked()[-1])[:3]:
+        assert text.startswith("refused")
+        assert "is never done unasked" in text
+        assert "would have allowed it" not in text
+
+
+@pytest.mark.requirement("R-12")
+@pytest.mark.parametrize("how", ["edit", "write", "read", "command"])
+def test_what_a_call_was_answered_is_not_known_to_the_calls_beside_it(here: World, how: str) -> None:
+    """The model wrote all calls of an answer before it saw what the first of them was told."""
+    path = here.repository / "berths.txt"
+    path.write_text("one\ntwo\nthree\n", encoding="utf-8")
+    theirs = "the user's first\nthe user's second\none\ntwo\nthree\n"
+    look = ("read", {"path": "berths.txt"})
+    by_line = ("edit_file", {"path": "berths.txt", "edits": [{"first": 1, "last": 2, "new": "ONE AND TWO"}]})
+    whole = ("write_file", {"path": "berths.txt", "content": "all new\n"})
+    beside = {
+        "edit": (("edit_file", {"path": "berths.txt", "edits": [{"old": "three", "new": "3"}]}), by_line),
+        "write": (by_line, whole, whole),
+        "read": (look, whole),
+        "command": (("shell", {"command": "cat berths.txt"}), by_line, by_line),
+    }[how]
+
+    def decide(asked: Asked) -> Turn:
+        match len(here.asked()):
+            case 1:
+                return calls(look)
+            case 2:
+                path.write_text(theirs, encoding="utf-8")
+                return calls(*beside)
+            case 3:
+                return calls(("edit_file", {"path": "berths.txt", "edits": [{"first": 3, "last": 3, "new": "ONE"}]}))
+            case _:
+                return says("Done.")
+
+    here.run("tidy up", "--yes", play=decide)
+    refused = last_user(here.asked()[2])
+    assert "the user's first" in "".join(refused)
+    assert any("has changed since you read it" in text or "shown in this same answer" in text for text in refused)
+    assert path.read_text(encoding="utf-8") == theirs.replace("\none\n", "\nONE\n")
+
+
+@pytest.mark.requirement("R-12")
+def test_edits_of_one_answer_build_on_each_other_and_a_read_beside_them_takes_nothing_away(here: World) -> None:
+    play = [
+        calls(READ),
+        calls(
+            READ, EDIT, ("edit_file", {"path": "src/retry.py", "edits": [{"old": "attempts=5", "new": "attempts=7"}]})
+        ),
+        says("Done."),
+    ]
+    here.run("raise both", "--yes", play=play)
+    assert "attempts=7, timeout=60.0" in (here.repository / "src/retry.py").read_text(encoding="utf-8")
+
+
+@pytest.mark.requirement("R-01", "R-11")
+def test_a_call_of_a_tool_that_is_not_there_is_told_like_any_other(here: World) -> None:
+    events = here.events("go", play=[calls(("no_such_tool", {"a": 1}), READ), says("Done.")])
+    called = {one["name"]: one for one in events if one["type"] == "called"}
+    assert called["no_such_tool"]["failed"] and not called["read"]["failed"]
+    assert [one["name"] for one in events if one["type"] == "calling"].count("no_such_tool") == 1
+    assert events[-1]["outcome"] == "finished"
+
+
+@pytest.mark.requirement("R-17")
 def test_a_path_outside_the_workspace_asks_always(here: World, tmp_path: Path) -> None:
     outside = tmp_path / "elsewhere.txt"
     outside.write_text("private\n", encoding="utf-8")

@@ -12,7 +12,7 @@ from tests.agents import World, calls, last_user, says, told, world
 from tests.command import write
 from tests.scripted_server import Asked, Turn
 
-from clew.core.agent.events import Drifted, Notice, WindowOpened
+from clew.core.agent.events import Drifted, Notice, RunEnded, WindowOpened
 
 PLAN = "# Berths\n\n- [x] Read the tides\n- [ ] Fix the retry timeout\n- [ ] Write the tests\n"
 
@@ -162,6 +162,46 @@ def test_no_fresh_window_begins_where_the_handoff_cannot_be_saved(here: World) -
 
 
 @pytest.mark.requirement("W-11")
+@pytest.mark.requirement("W-11")
+@pytest.mark.parametrize("how", ["full", "overflow", "asked"])
+def test_windows_that_hold_no_more_than_a_step_end_the_run_after_three(here: World, how: str) -> None:
+    def decide(asked: Asked) -> Turn:
+        if len(here.asked()) == 1:
+            return calls(("memory_note", {"kind": "plan", "text": PLAN}))
+        if how == "asked":
+            return calls(("new_context", {}), text="I begin anew.")
+        if how == "overflow" and any("berth.length" in text for text in last_user(asked)):
+            return Turn(fault="overflow")
+        return sized(calls(("read", {"path": "src/berths.py"}), text="I read it."), 90_000 if how == "full" else 0)
+
+    with here.talk() as talk:
+        record = talk.run("Which berths are free?", decide=decide, window=100_000)
+        assert talk.session.window == 3
+        (end,) = talk.told(RunEnded)
+    assert record.outcome == ("failed" if how == "overflow" else "limit")
+    assert end.hint
+    if how != "overflow":
+        assert "3 windows, one after the other" in record.reason
+    assert len(here.asked()) <= 9
+
+
+@pytest.mark.requirement("W-03")
+def test_a_plan_that_is_written_again_takes_the_place_of_the_one_before(here: World) -> None:
+    first, then = "- [ ] lock the crane\n- [ ] paint the pier\n", "- [x] lock the crane\n- [ ] paint the pier\n"
+    play = [
+        calls(("memory_note", {"kind": "plan", "text": first}), text="The plan."),
+        calls(("memory_note", {"kind": "plan", "text": then}), text="Locked."),
+        says("Half done."),
+    ]
+    here.run("see to the pier", "--yes", play=play)
+    assert here.inside("plan").out.count("lock the crane") == 1
+    assert "- [x] lock the crane" in here.inside("plan").out
+    assert "lock the crane" not in here.inside("handoff", "--hint").out.partition("still open")[2].partition("done:")[0]
+    play = [calls(("memory_note", {"kind": "plan", "mode": "append", "text": "- [ ] rest\n"})), says("ok")]
+    here.run("and rest", "--yes", play=play)
+    assert "- [ ] paint the pier" in here.inside("plan").out and "- [ ] rest" in here.inside("plan").out
+
+
 @pytest.mark.parametrize("how", ["full", "overflow"])
 def test_a_window_that_is_full_is_followed_by_a_fresh_one_without_losing_the_task(here: World, how: str) -> None:
     def decide(asked: Asked) -> Turn:

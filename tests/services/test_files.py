@@ -101,6 +101,7 @@ def test_what_is_no_text_file_is_named_and_never_waited_for(call: Calls, root: P
     assert call.refused("read", path="/dev/zero") == "/dev/zero is a device, not a file"
     assert call.refused("read", path="picture.png") == "picture.png is binary, 4.8 KB"
     assert "circle cannot be read" in call.refused("read", path="circle")
+    assert "circle is a link that leads nowhere" in call.refused("write_file", path="circle", content="x")
     assert "no path" in call.refused("read", path="a\0b")
     assert "no path" in call.refused("read", path="a\ud800b")
     assert "is no path" in call.refused("read", path="x" * 5000).lower()

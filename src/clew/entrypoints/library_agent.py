@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING
 from clew.app import App, environment
 from clew.core.agent.effects import Effect
 from clew.core.agent.events import Event
-from clew.core.agent.permissions import Permit
+from clew.core.agent.permissions import Permit, nobody
 from clew.core.agent.record import RunRecord
 from clew.errors import NotFound, UsageError
 
 if TYPE_CHECKING:
     from clew.adapters.models.engine import Interrupt
     from clew.services.run import Session
-
-NOBODY = Permit(False, "nobody is there to be asked; `yes`, `allow` or `permit` would have allowed it")
 
 
 class Agent:
@@ -118,7 +116,11 @@ class Agent:
 
     def permit(self, effect: Effect) -> Permit:
         """Hand on a question."""
-        return self._permit(effect) if self._permit is not None else NOBODY
+        return (
+            self._permit(effect)
+            if self._permit is not None
+            else nobody(effect, "`yes`, `allow` or `permit`", asked="`permit`")
+        )
 
     def said(self) -> Sequence[str]:
         """Words since the last call."""

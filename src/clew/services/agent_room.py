@@ -189,6 +189,7 @@ class AgentRoom:
             delegation=delegation,
         )
         held.append(around)
+        desk.turn = lambda: around.step
         return around
 
     def _around_sub_agent(self, transcript: Transcript, run: Run, stack: contextlib.ExitStack) -> Surroundings:
@@ -205,7 +206,7 @@ class AgentRoom:
         desk, tools, shells = self._tools(transcript, self._own_memory, keeper, programs, stack)
         plan = [told] if (told := plan_told(self.handoff(transcript.id))) else []
 
-        return Surroundings(
+        around = Surroundings(
             transcript=transcript,
             tools=[tool for tool in tools if tool.name in SUB_AGENT_TOOLS],
             recall=recall,
@@ -218,6 +219,8 @@ class AgentRoom:
             shells=shells,
             forget=desk.forget,
         )
+        desk.turn = lambda: around.step
+        return around
 
     def _own_memory(self, id_: str) -> Memory:
         """The memory as a sub-agent sees it: without what belongs to the user, and without what was said to others."""

@@ -116,4 +116,4 @@ def about_of(session: Session, model: str) -> About:
     """What is known of the request that a session is sending now."""
     layers = session.last.snapshot.layers if session.last else ()
     told = [(layer.name, list(layer.blocks)) for layer in layers]
-    return About(session.id, session.number, session.step, session.window, model, told)
+    return About(session.id, session.number, session.around.step, session.window, model, told)

@@ -103,6 +103,8 @@ class Surroundings:
     """What the model and the user should be told at the start of the next run, once."""
     forget: Callable[[], None] = lambda: None
     """Called when the model no longer knows what it read: at the start of each run and window."""
+    step: int = 0
+    """The model call of the run that is under way, or was last."""
     wanted: list[str] = field(default_factory=list[str])
     """Why a fresh window is wanted before the next request; empty: none is."""
     servers: McpServers | None = None
@@ -160,8 +162,6 @@ class Session:
         """What the last run began with, for the report."""
         self.number = 0
         """The run that is under way, or was last."""
-        self.step = 0
-        """Its model call that is under way, or was last."""
 
     @property
     def id(self) -> str:

@@ -6,6 +6,7 @@ import contextlib
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -43,6 +44,9 @@ from clew.stores.transcripts import Added, Began, Ended, replied, resulted
 
 _MOST_REPLY = 64 * 1024
 """Bytes of any reply that the model gets. Tools have bounds of their own; this one holds for all, errors as well."""
+_FEW: Final = 2
+_NARROW: Final = 3
+"""So many windows in a row, each full after `_FEW` model calls at most, and the run ends: more would end like them."""
 
 
 class Run:
@@ -62,7 +66,10 @@ class Run:
         self.changed: dict[str, None] = {}
         self.recalled: list[str] = []
         self.answer = Answer("")
-        self.trouble: ClewError | None = None
+        self.narrow = 0
+        """Windows of this run, one after the other, that ended after few model calls."""
+        self.carried: set[str] = set()
+        """Calls that a tool was asked for."""
         self.handed = ""
         """The ledger that was written because the window fills up, until the model is told."""
         self.milestones = Milestones()
@@ -119,6 +126,11 @@ class Run:
             overflown = isinstance(finish.error, ModelOverflow)
             if not (finish.kind == "left" or overflown) or keeper is None:
                 return finish
+            if self.steps > before:
+                self.narrow = self.narrow + 1 if self.steps - before <= _FEW else 0
+            if self.narrow >= _NARROW:
+                # The next one would end in the same way.
+                return finish if overflown else Finish("limit", finish.text)
             if overflown:
                 # At the first request of a window nothing can be handed over; what is said of earlier runs is too much.
                 if not (self._saved("fill") if self.steps > before else session.shorten()):
@@ -154,7 +166,7 @@ class Run:
                 outcome = "finished"
             case "aborted" | "limit" | "failed":
                 outcome = finish.kind
-        error = finish.error or self.trouble
+        error = finish.error
         reason = str(error) if error else why or {"limit": self._limit(), "aborted": "by the user"}.get(finish.kind, "")
         final = self.around.redact(finish.text) if outcome == "finished" else ""
         if final and self.answer.text == finish.text:
@@ -169,7 +181,8 @@ class Run:
             self._saved("run")
         self.tell(
             RunEnded(
-                self.number, outcome, final, reason, error.hint if error else "", self.steps, self.calls,
+                self.number, outcome, final, reason, error.hint if error else self._way_on(finish),
+                error.code if error else "", self.steps, self.calls,
                 self.usage["input"], self.usage["cached"], self.usage["output"], changed,
             )
         )  # fmt: skip
@@ -180,7 +193,17 @@ class Run:
         )  # fmt: skip
 
     def _limit(self) -> str:
+        if self.narrow >= _NARROW:
+            return f"{_NARROW} windows, one after the other, that were full after {_FEW} model calls at most"
         return f"{self.usage['input'] + self.usage['output']} tokens" if self.spent else f"{self.steps} model calls"
+
+    def _way_on(self, finish: Finish) -> str:
+        """What the user may do about a run that came to its limit."""
+        if finish.kind != "limit":
+            return ""
+        if self.narrow >= _NARROW:
+            return "what a step needs does not fit: let it read less at once, or take a model with a larger window"
+        return "`clew run --continue` goes on from here; `--steps`, or `steps` in the settings, allows more"
 
     def _short(self, path: str) -> str:
         root = Path(self.session.opened.root)
@@ -209,7 +232,7 @@ class Run:
 
     def asking(self, step: int) -> None:
         """The request of this step is on its way."""
-        self.session.step = step
+        self.around.step = step
         self.tell(Asking(step, self.session.window))
 
     def answered(self, step: int, answer: Answer) -> None:
@@ -236,6 +259,7 @@ class Run:
 
     def call(self, call: Call) -> Result:
         """Carry out a call: what it would do, whether it may, then the deed."""
+        self.carried.add(call.id)
         try:
             return self._called(call)
         except Exception as error:  # noqa: BLE001 -- whatever a tool does, the model gets an answer
@@ -248,6 +272,10 @@ class Run:
         made = {call.id: call for call in self.answer.calls}
         for one in results:
             call = made.get(one.id)
+            if call is not None and call.id not in self.carried:
+                # There is no such tool: nobody else says that it was called.
+                self.tell(Calling(call.id, call.name, call.name, dict(call.arguments)))
+                self.tell(Called(call.id, call.name, one.text, failed=True))
             failed = not succeeded(one.name, one.text, failed=one.failed)
             if call is not None and self.milestones.hear(one.name, call.arguments, failed=failed):
                 self._saved("milestone")

@@ -189,7 +189,7 @@ def translated(error: OSError | ValueError, shown: str, done: str) -> ClewError:
         return StoreError(f"`{shown}` cannot be {done}: a file is where a folder belongs", hint="move that file away")
     if error.errno in _FORBIDDEN:
         reason = "the disk is read-only" if error.errno == errno.EROFS else "permission denied"
-        hint = "check the rights of the memory root, or set `memory_root` to another folder"
+        hint = "give yourself the right to write there, or set CLEW_HOME to a folder that you may write to"
         return (Refused if done == "read" else StoreError)(f"`{shown}` cannot be {done}: {reason}", hint=hint)
     if error.errno == errno.ELOOP:
         return Refused(f"`{shown}` is a link that leads in a circle", hint="name the file itself")

@@ -93,11 +93,17 @@ class Catalogue:
         Raises ModelUnknown for a model that cannot call any, and what `open` raises.
         """
         name = (name or "").strip() or self.default
-        model = self.open(name)
-        if isinstance(model, _Lazy):
+        provider = name.partition(":")[0].lower()
+        provider = _ALIASES.get(provider, provider)
+        # Before it is opened: whoever cannot work here need not be installed.
+        if not (provider in (EMBEDDED, "scripted") or (provider in CLIS and provider not in self._endpoints)):
+            model = self.open(name)
+            assert isinstance(model, _Lazy)
             return model.endpoint
         raise ModelUnknown(
-            f"{name} cannot work as an agent: it calls no tools" if name != EMBEDDED else "the agent needs a model",
+            "the agent needs a model that calls tools, and the embedded one calls none"
+            if provider == EMBEDDED
+            else f"{name} cannot work as an agent: it calls no tools",
             hint="set CLEW_MODEL=provider:name, for instance anthropic:claude-sonnet-5 or ollama:qwen3; "
             "`clew models` shows what is usable here",
         )

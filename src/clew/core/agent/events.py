@@ -157,6 +157,8 @@ class RunEnded:
     """The final reply; empty where there is none."""
     reason: str = ""
     hint: str = ""
+    code: str = ""
+    """Name of the error that ended it, as in the reference of errors; empty where none did."""
     steps: int = 0
     calls: int = 0
     input: int = 0

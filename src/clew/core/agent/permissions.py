@@ -67,6 +67,19 @@ class Permit:
     """Allowed from now on, in this session."""
 
 
+def nobody(effect: Effect, ways: str, *, asked: str = "") -> Permit:
+    """The refusal where there is nobody to be asked. `ways`: what would have allowed it otherwise; `asked`: what allows
+    even that which is asked always."""
+    if not effect.outside:
+        return Permit(False, f"nobody is there to be asked; {ways} would have allowed it")
+    only = f"; only {asked} could have allowed it" if asked else ""
+    return Permit(
+        False,
+        "nobody is there to be asked, and what lies outside of the workspace, or steers what is run in it, is never "
+        f"done unasked{only}",
+    )
+
+
 def rule_of(text: str) -> Rule:
     """The rule that a text says. Raises UsageError."""
     kind, _, pattern = text.strip().partition(":")

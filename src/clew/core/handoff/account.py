@@ -45,7 +45,7 @@ from clew.core.handoff.force import Later, Statement, statement
 from clew.core.handoff.gate import is_small_talk
 from clew.core.handoff.ledger import Language, Ledger, Sections, sections_of
 from clew.core.handoff.plan import Plan, read_plan
-from clew.core.handoff.sentences import cut, ends, sentences, size
+from clew.core.handoff.sentences import cut, ends, prose, sentences, size
 from clew.core.handoff.works import OWN_WORDS, Works, changed_files
 
 MOST_REQUEST: Final = 6_000
@@ -287,7 +287,7 @@ class _Telling:
         # A question is open until it is answered; what was asked for before it still is.
         if len(self._requests) > 1 and self._requests[-1].question:
             self._requests.pop()
-        told = sentences(text)
+        told = sentences(prose(text))
         for at, one in enumerate(told):
             if QUESTION.search(one):
                 continue
@@ -298,7 +298,7 @@ class _Telling:
             else:
                 if NEXT.search(one):
                     self._ahead = bare
-                if FINDS.search(one):
+                if FINDS.search(one) and size(one) > _SHORT:
                     self._keep("found", bare)
             self._states(one, settles=False)
         if REVERTS.search(text):

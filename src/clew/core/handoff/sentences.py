@@ -32,6 +32,26 @@ def sentences(text: str) -> list[str]:
     return found
 
 
+_FENCE = lazy_pattern(r"[ \t>]*(`{3,}|~{3,})")
+_FURNITURE = lazy_pattern(r"[ \t>]*(?:#{1,6}(?:\s.*)?|\|.*|(?:[-*_=]\s*){3,})$")
+_BULLET = lazy_pattern(r"[ \t>]*(?:[-*+]|\d{1,3}[.)])\s+")
+
+
+def prose(text: str) -> str:
+    """What is said in Markdown: without headings, rows of tables, rulers, blocks of code, and the marks of lists."""
+    kept: list[str] = []
+    fence = ""
+    for line in text.splitlines():
+        mark = _FENCE.match(line)
+        if fence:
+            fence = "" if mark is not None and mark[1].startswith(fence) else fence
+        elif mark is not None:
+            fence = mark[1]
+        elif not _FURNITURE.match(line):
+            kept.append(line[bullet.end() :] if (bullet := _BULLET.match(line)) is not None else line)
+    return "\n".join(kept)
+
+
 def size(text: str) -> int:
     """Bytes of a text in UTF-8."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))

@@ -24,7 +24,7 @@ from clew.core.agent.events import (
     RunEnded,
     WindowOpened,
 )
-from clew.core.agent.permissions import Permit
+from clew.core.agent.permissions import Permit, nobody
 from clew.core.text.printable import printable
 from clew.entrypoints.cli.page import Page
 from clew.entrypoints.cli.stopping import stop_status
@@ -32,7 +32,7 @@ from clew.entrypoints.cli.style import apply_color, aside, json_line, line, pale
 from clew.entrypoints.cli.texts import say
 from clew.entrypoints.cli.wording import translated
 from clew.entrypoints.cli.working import model_options
-from clew.errors import UsageError
+from clew.errors import UsageError, status_of
 
 if TYPE_CHECKING:
     from clew.services.dump import Dump
@@ -81,7 +81,7 @@ def run(
         person = Headless(app, as_json=as_json, quiet=quiet)
         outcome = work(app, held, words, person, dump=dump, steps=steps)
         cause = held.interrupt.cause
-    raise click.exceptions.Exit(stop_status(cause) if outcome == "aborted" else EXIT[outcome])
+    raise click.exceptions.Exit(stop_status(cause) if outcome == "aborted" else person.status or EXIT[outcome])
 
 
 @contextlib.contextmanager
@@ -123,12 +123,16 @@ class Headless:
         self.as_json = as_json
         self.quiet = quiet
         self.dump: Dump | None = None
+        self.status = 0
+        """Exit status of the error that ended the run; 0 where none did."""
 
     def tell(self, event: Event) -> None:
         """Print an event."""
         if self.dump is not None and isinstance(event, Answered):
             counts = {"input": event.input, "cached": event.cached, "written": event.written, "output": event.output}
             self.dump.usage({name: count for name, count in counts.items() if count is not None})
+        if isinstance(event, RunEnded) and event.code:
+            self.status = status_of(event.code)
         if self.as_json:
             line(json_line(as_json(event)))
         else:
@@ -136,10 +140,10 @@ class Headless:
 
     def permit(self, effect: Effect) -> Permit:
         """Nobody is there."""
-        if effect.reaches:
+        if effect.reaches and not effect.outside:
             where = printable(", ".join(effect.reaches), 200)
             return Permit(False, f"nobody is there to be asked; only --yes allows a command that names {where}")
-        return Permit(False, "nobody is there to be asked; --yes or --allow would have allowed it")
+        return nobody(effect, "--yes or --allow")
 
     def said(self) -> Sequence[str]:
         """Nothing."""

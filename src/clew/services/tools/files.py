@@ -7,6 +7,7 @@ gets what it says now. What is allowed and what a call would do is told by `effe
 
 from __future__ import annotations
 
+import itertools
 import os
 import stat
 import threading
@@ -120,10 +121,12 @@ class FileDesk:
     strictly: Callable[[str], str] | None = None
     free: Sequence[Path] = ()
     after_write: Callable[[Path], str] | None = None
+    turn: Callable[[], int] = field(default_factory=lambda: itertools.count(1).__next__)
+    """Numbers the answers of the model whose calls are carried out; unless it is given, each call is one."""
     places: Places = field(init=False)
     cleaner: Cleaner = field(init=False)
-    _seen: dict[Path, str] = field(init=False, default_factory=dict)
-    """Digest of what the model knows of each file."""
+    _seen: dict[Path, tuple[str, int]] = field(init=False, default_factory=dict)
+    """Digest of what the model was shown of each file, and in which turn; 0 where it wrote that itself."""
     _earlier: set[Path] = field(init=False, default_factory=set[Path])
     """What earlier runs and windows knew."""
     _lock: threading.Lock = field(init=False, default_factory=threading.Lock)
@@ -169,10 +172,12 @@ class FileDesk:
             self._earlier.update(self._seen)
             self._seen.clear()
 
-    def knows(self, path: Path, digest: str) -> None:
-        """The model has seen this state of a file (a real path)."""
+    def _knows(self, path: Path, digest: str, turn: int) -> None:
+        """The model is shown this state of a file (a real path), or has written it."""
         with self._lock:
-            self._seen[path] = digest
+            known, _ = self._seen.get(path, ("", 0))
+            if known != digest or not turn:
+                self._seen[path] = digest, turn
 
     # ------------------------------------------------------------------ read
 
@@ -205,7 +210,7 @@ class FileDesk:
         except Refused as error:
             raise Refused(f"{error}, {size_words(status.st_size)}" if "binary" in str(error) else str(error)) from error
         text = window(place.shown, Plain(found.text).lines(), self.cleaner, offset, limit, _note(found.encoding))
-        self.knows(place.real, found.digest)
+        self._knows(place.real, found.digest, self.turn())
         return text
 
     # ------------------------------------------------------------------ changes
@@ -232,7 +237,7 @@ class FileDesk:
             return error.reply
         except ClewError as error:
             return Reply(_nothing(str(error)), failed=True)
-        self.knows(place.real, digest_of(plan.content))
+        self._knows(place.real, digest_of(plan.content), 0)
         diff = self._clean_diff(plan)
         shown = bound(diff, lines=_DIFF_LINES, size=_DIFF_BYTES, keep="both").text
         head = f"{place.shown}: +{plan.done.added} -{plan.done.removed}"
@@ -320,12 +325,18 @@ class FileDesk:
 
     def _demand_known(self, place: Place, before: TextFile, meant: Callable[[], tuple[int, int]]) -> None:
         """Raises _NotNow, with what the file says, where the model does not know this state of it."""
+        if not before.content:
+            return
+        now = self.turn()
         with self._lock:
-            known = self._seen.get(place.real)
-            if known == before.digest or not before.content:
-                return
-            if place.free:
-                self._seen[place.real] = before.digest
+            known, turn = self._seen.get(place.real, (None, 0))
+        if known == before.digest and turn < now:
+            return
+        if known == before.digest:
+            # Whoever makes several calls at once has not seen what the first of them was answered.
+            raise _NotNow(_nothing(f"what {place.shown} says now was shown in this same answer: look at it first"))
+        if place.free:
+            self._knows(place.real, before.digest, now)
         happened = "was not read yet" if known is None else "has changed since you read it"
         if known is None and place.real in self._earlier:
             happened = "was read earlier, but a new run or window begins without what earlier ones read"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from clew.core.agent.effects import Effect
 from clew.core.handoff.references import is_reference
@@ -47,7 +47,9 @@ class Note:
     when: Annotated[
         tuple[str, ...], Meta(description="2 to 5 phrases that will be said when it should come to mind")
     ] = ()
-    mode: Literal["append", "replace"] = "append"
+    mode: Annotated[
+        Literal["append", "replace"] | UnsetType, Meta(description="usual: append; for a plan: replace")
+    ] = UNSET
     kind: Annotated[
         Literal["note", "handoff", "plan"],
         Meta(description="handoff: state of this window; plan: the whole plan, `- [ ] step` each"),
@@ -80,14 +82,16 @@ def memory_tools(
         return Reply(str(part), view=part.head)
 
     def note(given: Note, effect: Effect, signal: Signal) -> Reply:
+        # A plan is written anew as a whole, unless it is said that this is a part.
+        mode = given.mode or ("replace" if given.kind == "plan" else "append")
         if given.kind == "handoff":
-            return _handed(handoff().save(given.text, window(), name=given.name, mode=given.mode))
+            return _handed(handoff().save(given.text, window(), name=given.name, mode=mode))
         if given.kind == "plan":
-            return _handed(handoff().write_plan(given.text, mode=given.mode))
+            return _handed(handoff().write_plan(given.text, mode=mode))
         from clew.services.memory import NoteWish  # noqa: PLC0415 -- heavy, and most runs write nothing
 
         wish = NoteWish(
-            given.text, given.name, given.description, given.type, given.when, personal=given.personal, mode=given.mode
+            given.text, given.name, given.description, given.type, given.when, personal=given.personal, mode=mode
         )
         return _saved(memory().note(wish))
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from clew.adapters.models.endpoints import Endpoint
 from clew.app import App
 from clew.core.agent.effects import Effect
-from clew.core.agent.events import Event
+from clew.core.agent.events import Event, RunEnded
 from clew.core.agent.offered import rule_for
 from clew.core.agent.permissions import Permit, Rule
 from clew.entrypoints.cli.terminal.permission import Question
@@ -76,6 +76,7 @@ class Conversation:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _open: Question | None = None
     _called_off: threading.Event = field(default_factory=threading.Event)
+    _last: RunEnded | None = None
     _interrupt: Interrupt | None = None
     """Ends the run that is under way; None before its thread has loaded what it needs."""
     _loaded: Future[AgentRoom] = field(default_factory=Future["AgentRoom"])
@@ -230,8 +231,12 @@ class Conversation:
             record = session.run(message, Engine(endpoint), limits, self, interrupt)
         except BaseException as error:  # it is shown in the other thread
             failure = error
-        self.look_at_branch()
+        # Together: whoever sees that a run is over may type what has to wait for that.
+        last, self._last = self._last, None
+        self.inbox.extend(() if last is None else (last,))
         self._post(Finished(record, failure))
+        self.look_at_branch()
+        self.wake()
 
     def look_at_branch(self) -> None:
         """Ask git what is checked out."""
@@ -243,8 +248,11 @@ class Conversation:
     # ------------------------------------------------------------------ the run's person
 
     def tell(self, event: Event) -> None:
-        """Kept until the terminal looks."""
-        self._post(event)
+        """Kept until the terminal looks; the end of the run until its thread is done with it."""
+        if isinstance(event, RunEnded):
+            self._last = event
+        else:
+            self._post(event)
 
     def permit(self, effect: Effect) -> Permit:
         """Ask, and wait."""
