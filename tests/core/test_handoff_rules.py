@@ -9,7 +9,7 @@ import pytest
 from hypothesis import strategies as st
 
 from clew.core.handoff.account import account
-from clew.core.handoff.continuation import elements
+from clew.core.handoff.continuation import continuation, elements
 from clew.core.handoff.drift import drift
 from clew.core.handoff.events import (
     Altered,
@@ -37,6 +37,30 @@ AT = datetime(2026, 6, 1, 14, 5, tzinfo=UTC)
 
 
 @pytest.mark.requirement("W-10")
+@pytest.mark.requirement("W-14")
+def test_a_line_cites_where_it_was_said_and_in_a_later_ledger_also_in_which_session() -> None:
+    first = account(
+        [
+            Asked("Fix the retry timeout, please.", "#1"),
+            Replied("The delay doubles because of 2**attempt.", "#1.2"),
+            Replied("The cache approach failed. Next: raise the limit to 60 s.", "#1.4"),
+        ]
+    ).sections
+    assert first.goal == "- Goal: Fix the retry timeout, please. [#1]"
+    assert "- found: The delay doubles because of 2**attempt. [#1.2]" in first.state
+    assert first.tried.endswith("[#1.4]") and "[#1.4]" in first.progress
+    before = Ledger(session="20261130-101112-abcdef", sections=first)
+    hint = continuation(None, before).text
+    assert "raise the limit to 60 s." in hint and "#1" not in hint
+    then = account([Asked("Use a limit of 90 s everywhere.", "#1")], before=before).sections
+    assert "[clew://session/20261130-101112-abcdef#1.2]" in then.state
+    assert "Use a limit of 90 s everywhere. [#1]" in then.goal
+    # What a further ledger takes over keeps the session that it was said in.
+    last = account([], before=Ledger(session="20261201-101112-fedcba", sections=then)).sections
+    assert "[clew://session/20261130-101112-abcdef#1.2]" in last.state
+    assert "everywhere. [clew://session/20261201-101112-fedcba#1]" in last.goal
+
+
 @pytest.mark.requirement("W-02")
 def test_marks_of_markdown_and_what_stands_in_tables_and_code_are_no_findings() -> None:
     reply = """# Done in 3 steps

@@ -380,12 +380,16 @@ def test_words_said_while_it_works_are_sent_once_however_often_their_request_is_
             if number == 1:
                 talk.words.append("only the berths, please")
                 return calls(READ)
+            if number == 2:
+                # Too late for this request: it is sent again as it was.
+                talk.words.append("and quickly")
             return Turn(fault="busy") if number < 4 else says("Only the berths.")
 
         talk.run("look at everything", decide=decide)
         asked = here.asked()
         assert len(asked) == 4 and asked[1].body == asked[2].body == asked[3].body
         assert told(asked[-1]).count("only the berths, please") == 1
+        assert talk.words == ["and quickly"]
 
 
 # ---------------------------------------------------------------------- shells

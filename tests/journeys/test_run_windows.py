@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -162,6 +163,25 @@ def test_no_fresh_window_begins_where_the_handoff_cannot_be_saved(here: World) -
 
 
 @pytest.mark.requirement("W-11")
+@pytest.mark.requirement("W-14", "W-02")
+def test_each_line_of_a_handoff_cites_a_spot_that_opens_and_says_so(here: World) -> None:
+    play = [
+        calls(("read", {"path": "src/retry.py"}), text="The delay doubles because of 2**attempt."),
+        calls(("write_file", {"path": "notes.txt", "content": "x\n"}), text="Raising the pause alone failed."),
+        says("The retry waits 31 seconds in all. Next: cap the delay at 8 s."),
+    ]
+    here.run("Cap the wait of the retry", "--yes", play=play)
+    id_ = here.sessions()[-1].stem
+    (ledger,) = (here.home / "clew" / "memory").glob("workspaces/*/handoff/2*.md")
+    cited = re.findall(r"^- (.+) \[(#[\d.]+)\]$", ledger.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(cited) >= 4
+    for line, spot in cited:
+        opened = here.inside("open", f"clew://session/{id_}{spot}")
+        assert opened.status == 0, opened.err
+        words = line.partition(": ")[2] or line
+        assert words in opened.out, (line, spot)
+
+
 @pytest.mark.requirement("W-11")
 @pytest.mark.parametrize("how", ["full", "overflow", "asked"])
 def test_windows_that_hold_no_more_than_a_step_end_the_run_after_three(here: World, how: str) -> None:

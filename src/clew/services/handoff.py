@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from clew.core.handoff.account import Account, account
-from clew.core.handoff.continuation import MOST_BYTES, Continuation, continuation, elements, first_sentence
+from clew.core.handoff.continuation import MOST_BYTES, Continuation, cited, continuation, elements, first_sentence
 from clew.core.handoff.drift import Drift, drift
 from clew.core.handoff.events import Altered, Asked, Event
 from clew.core.handoff.gate import Trigger, Wish, may_write
@@ -154,7 +154,7 @@ class Handoff:
             ledger,
             at=at,
             name=first_words(told.title or _NAME),
-            description=first_sentence(told.sections.progress) or first_sentence(told.sections.goal),
+            description=cited(first_sentence(told.sections.progress) or first_sentence(told.sections.goal))[0],
             language=_language(events),
         )
         return self._done(kept, f"handoff by {trigger}")

@@ -111,17 +111,20 @@ def events_of(lines: Sequence[Line]) -> list[Event]:
         match line:
             case kept.Began(run=run, message=message, hints=hints):
                 begun.add(run)
-                made.append(Asked(message))
+                made.append(Asked(message, f"#{run}"))
                 if hints:
                     made.append(Hinted(hints))
-            case kept.Replied(text=text, calls=asked):
+            case kept.Replied(run=run, step=step, text=text, calls=asked):
                 if text.strip():
-                    made.append(Replied(text))
+                    made.append(Replied(text, f"#{run}.{step}"))
                 calls |= {id_: arguments for id_, _, arguments in asked}
-            case kept.Resulted(results=results):
-                made += [_used(name, calls.get(id_, {}), text, failed) for id_, name, text, failed in results]
-            case kept.Added(steered=steered, hints=hints):
-                made += [Asked(words) for words in steered]
+            case kept.Resulted(run=run, step=step, results=results):
+                spot = f"#{run}.{step}"
+                made += [
+                    _used(name, calls.get(id_, {}), text, spot, failed=failed) for id_, name, text, failed in results
+                ]
+            case kept.Added(run=run, step=step, steered=steered, hints=hints):
+                made += [Asked(words, f"#{run}.{step}") for words in steered]
                 if hints:
                     made.append(Hinted(hints))
             case kept.Ended(run=run, outcome=outcome):
@@ -131,13 +134,13 @@ def events_of(lines: Sequence[Line]) -> list[Event]:
     return made
 
 
-def _used(name: str, arguments: dict[str, Any], text: str, failed: bool) -> Event:
+def _used(name: str, arguments: dict[str, Any], text: str, spot: str, *, failed: bool) -> Event:
     given = {key: value for key, value in arguments.items() if isinstance(value, str)}
     said = given.get("text", "")
     if not failed and name == "memory_log":
-        return Logged(said)
+        return Logged(said, spot)
     if not failed and name == "memory_note":
-        return Planned(said) if given.get("kind") == "plan" else Noted(said)
+        return Planned(said) if given.get("kind") == "plan" else Noted(said, spot)
     if name == "edit_file":
         edits = arguments.get("edits")
         given["new_string"] = "\n".join(

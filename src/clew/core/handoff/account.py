@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
-from clew.core.handoff.continuation import Elements, elements, items
+from clew.core.handoff.continuation import cited, citing, elements, items
 from clew.core.handoff.cues import (
     CLOSING,
     FAILED,
@@ -101,7 +101,7 @@ def account(
     said otherwise there. Equal arguments give equal texts."""
     told = _Telling(1 if language == "zh" else 0)
     if before is not None:
-        told.go_on_from(elements(before))
+        told.go_on_from(before)
     if plan is not None and plan_is_newer:
         told.read(plan)
     for event in events:
@@ -116,6 +116,8 @@ class _Line:
     text: str
     at: int
     said: Statement
+    spot: str = ""
+    """Where it was said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +135,8 @@ class _Telling:
 
     column: int
     _clock: int = 0
+    _spot: str = ""
+    """Where that stands which is heard."""
     _lines: dict[str, list[_Line]] = field(default_factory=lambda: {kind: [] for kind in _MOST})
     _later: Later = field(default_factory=Later)
     """What may replace an earlier line. Words of the user, plans and files settle it; what the model finds does not."""
@@ -157,19 +161,25 @@ class _Telling:
         line = cut(" ".join(text.split()), most)
         if line and (kind, line) not in self._known:
             self._known.add((kind, line))
-            self._lines[kind].append(_Line(line, self._clock, statement(line)))
+            self._lines[kind].append(_Line(line, self._clock, statement(line), self._spot))
 
     def _states(self, text: str, *, settles: bool = True) -> None:
         self._later.say(text, self._clock, settles=settles)
 
     # ------------------------------------------------------------------ hearing
 
-    def go_on_from(self, before: Elements) -> None:
+    def go_on_from(self, ledger: Ledger) -> None:
         """What the ledger before says still holds, unless something in this window replaces it."""
+        before = elements(ledger)
+        # In another ledger a spot needs its session.
+        own = f"clew://session/{ledger.session}" if ledger.session else ""
+        spots = {text: spot if spot[:1] != "#" else own + spot if own else "" for text, spot in before.spots.items()}
         for kind, texts in (("goal", before.goal), ("settled", before.settled), ("tried", before.tried)):
             for text in texts:
+                self._spot = spots.get(text, "")
                 self._keep(kind, text)
         for text in before.state:
+            self._spot = spots.get(text, "")
             found = next((text.removeprefix(word) for word in _WORDS["found"] if text.startswith(word)), "")
             logged = next((text.removeprefix(word) for word in _WORDS["logged"] if text.startswith(word)), "")
             if logged:
@@ -177,9 +187,11 @@ class _Telling:
             elif found or not (self._works.still_failing(text) or text.startswith(_RULED)):
                 self._keep("found", found or text)
         for text in before.progress:
+            self._spot = spots.get(text, "")
             self._keep("noted", text)
         self._works.changed_before(changed_files(before))
-        self._ahead = before.next[0] if before.next else ""
+        self._ahead = citing(before.next[0], spots.get(before.next[0], "")) if before.next else ""
+        self._spot = ""
         if before.request:
             self._requests.append(_Request(before.request, question=False))
             self._begun = 1
@@ -194,6 +206,7 @@ class _Telling:
     def hear(self, event: Event) -> None:
         """A further event."""
         self._clock += 1
+        self._spot = event.spot if isinstance(event, Asked | Replied | Noted | Logged) else ""
         match event:
             case Asked(text):
                 self._hear_user(text)
@@ -262,7 +275,7 @@ class _Telling:
         ):  # fmt: skip
             for item in texts:
                 self._keep(kind, item)
-        self._ahead = said.next[0] if said.next else self._ahead
+        self._ahead = citing(said.next[0], self._spot) if said.next else self._ahead
 
     def _hear_log(self, text: str) -> None:
         for line in text.splitlines():
@@ -297,14 +310,14 @@ class _Telling:
                 self._keep("tried", self._word("failed") + " ".join(filter(None, (bare, more))))
             else:
                 if NEXT.search(one):
-                    self._ahead = bare
+                    self._ahead = citing(bare, self._spot)
                 if FINDS.search(one) and size(one) > _SHORT:
                     self._keep("found", bare)
             self._states(one, settles=False)
         if REVERTS.search(text):
             self._works.take_back()
         if any(map(QUESTION.search, told)):
-            self._ahead = self._word("asked") + text
+            self._ahead = citing(self._word("asked") + text, self._spot)
 
     # ------------------------------------------------------------------ telling
 
@@ -332,7 +345,7 @@ class _Telling:
         goal = kind == "goal"
         rule = goal or kind == "settled"
         holding = (
-            one.text
+            citing(one.text, one.spot)
             for one in reversed(self._lines[kind])
             if not self._later.replaces(one.said, one.at, rule=rule, goal=goal)
         )
@@ -340,7 +353,8 @@ class _Telling:
 
     def _progress(self, plan: Plan | None) -> str:
         ahead = plan.next.text if plan is not None and plan.next is not None else ""
-        step = cut(" ".join(self._ahead.split()), _MOST_QUESTION) or ahead
+        said, spot = cited(" ".join(self._ahead.split()))
+        step = citing(cut(said, _MOST_QUESTION), spot) if said else ahead
         parts = [_listed([self._word("next") + step])] if step else []
         if self._requests:
             request = ends(self._requests[-1].text, MOST_REQUEST, "\n[…]\n")

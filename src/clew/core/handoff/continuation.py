@@ -7,7 +7,7 @@ hint. The user's last open request stands in it word for word.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -87,6 +87,8 @@ class Elements:
     request: str = ""
     """Word for word; several paragraphs where the user wrote them."""
     terms: tuple[str, ...] = ()
+    spots: Mapping[str, str] = field(default_factory=dict[str, str])
+    """By item the spot of a session that it cites; those of the ledger's own session as `#3.5`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,28 +111,49 @@ def elements(ledger: Ledger) -> Elements:
     """A ledger taken apart, whoever wrote it."""
     goal: list[str] = []
     settled: list[str] = []
-    for item in items(ledger.sections.goal):
-        if found := _GOAL.match(item):
-            goal.append(item[found.end() :])
-        else:
-            settled.append(item)
-    quoted, progress, ahead = _quotes(ledger.sections.progress), list[str](), list[str]()
-    for item in items(ledger.sections.progress):
-        if found := _NEXT.match(item):
-            ahead.append(item[found.end() :])
-        else:
-            progress.append(item)
-    wanted: list[str] = []
+    progress: list[str] = []
+    ahead: list[str] = []
     state: list[str] = []
-    for item in items(ledger.sections.state):
+    tried: list[str] = []
+    wanted: list[str] = []
+    spots: dict[str, str] = {}
+
+    def keep(rows: list[str], item: str, spot: str) -> None:
+        rows.append(item)
+        if spot:
+            spots[item] = spot
+
+    for item, spot in map(cited, items(ledger.sections.goal)):
+        found = _GOAL.match(item)
+        keep(goal if found else settled, item[found.end() :] if found else item, spot)
+    for item, spot in map(cited, items(ledger.sections.progress)):
+        found = _NEXT.match(item)
+        keep(ahead if found else progress, item[found.end() :] if found else item, spot)
+    for item, spot in map(cited, items(ledger.sections.state)):
         if found := _TERMS.match(item):
             wanted += [term.strip(" `") for term in re.split(r"[,，、]", item[found.end() :])]
         else:
-            state.append(item)
+            keep(state, item, spot)
+    for item, spot in map(cited, items(ledger.sections.tried)):
+        keep(tried, item, spot)
     return Elements(
-        tuple(goal), tuple(settled), tuple(state), tuple(items(ledger.sections.tried)), tuple(progress), tuple(ahead),
-        quoted, tuple(filter(None, wanted)),
+        tuple(goal), tuple(settled), tuple(state), tuple(tried), tuple(progress), tuple(ahead),
+        _quotes(ledger.sections.progress), tuple(filter(None, wanted)), spots,
     )  # fmt: skip
+
+
+_CITED = lazy_pattern(r"\s*\[((?:clew://session/[\w-]{1,80})?#\d{1,9}(?:\.\d{1,9})?)\]$")
+
+
+def cited(item: str) -> tuple[str, str]:
+    """An item without the spot that it cites at its end, and that spot; empty where it cites none."""
+    found = _CITED.search(item)
+    return (item, "") if found is None else (item[: found.start()], found[1])
+
+
+def citing(item: str, spot: str) -> str:
+    """An item that cites a spot, if there is one."""
+    return f"{item} [{spot}]" if spot else item
 
 
 def items(text: str) -> list[str]:

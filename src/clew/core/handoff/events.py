@@ -1,4 +1,7 @@
-"""What happened in a window, as values. Whoever hosts an agent makes them from its own records."""
+"""What happened in a window, as values. Whoever hosts an agent makes them from its own records.
+
+`spot` says where it stands: `#3.5`, the fifth step of the third run of the session; empty where the host keeps none.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ class Asked:
     """A message of the user."""
 
     text: str
+    spot: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +23,7 @@ class Replied:
     """What the model said, between tools or at the end."""
 
     text: str
+    spot: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,7 @@ class Noted:
     """What the model wrote down on purpose, in a note."""
 
     text: str
+    spot: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +51,7 @@ class Logged:
     """What the model says that it did, in a log: progress, and no decision."""
 
     text: str
+    spot: str = ""
 
 
 @dataclass(frozen=True, slots=True)
