@@ -118,6 +118,25 @@ def test_instructions_of_servers_are_injected_by_name_and_kept_as_the_session_be
     assert "New words." in injected(here.asked()[-1])
 
 
+@pytest.mark.requirement("Q-10", "R-04", "R-08", "W-05")
+def test_hint_continuation_instructions_and_tools_are_all_in_one_request(here: World) -> None:
+    here.windows = True
+    own(here, {"zeta": entry("usual", WORDS="Lock it first.")})
+    here.inside("note", "Retries are capped at five attempts.", "--name", "retry cap", "--when", "why does it time out?")
+    state = {"kind": "handoff", "text": "## Goal\n- Goal: berths before Friday\n## Next\n- Next: paint the pier"}
+    play = [calls(("memory_note", state), text="I hand over."), calls(("new_context", {})), says("Anew.")]
+    first = here.run("see to the berths", play=play)
+    assert first.out == "Anew.\n", first.err
+    here.run("why does it time out?", "--continue", play=[says("It is capped.")])
+    asked = here.asked()[-1]
+    assert "## MCP server zeta\nCall echo first. Lock it first." in injected(asked)
+    assert foreign(asked)[0].startswith("mcp__zeta__")
+    blocks = [block["text"] for message in asked.json["messages"] for block in message["content"]]
+    (handed,) = (block for block in blocks if block.startswith("[handoff] This window goes on"))
+    assert "berths before Friday" in handed and "paint the pier" in handed
+    assert "· retry cap ·" in last_user(asked)[-2] and last_user(asked)[-1] == "why does it time out?"
+
+
 def test_a_call_is_asked_for_with_its_arguments_unless_a_rule_allows_it(here: World) -> None:
     own(here, {"zeta": entry("usual")})
     with here.talk() as talk:
