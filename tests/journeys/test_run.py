@@ -15,7 +15,9 @@ from tests.agents import World, calls, laid_out, last_user, says, told, world
 from tests.command import write
 from tests.scripted_server import Asked, Call, Turn
 
-from clew.errors import UsageError
+from clew.core.agent.events import RunEnded
+from clew.errors import StoreError, UsageError
+from clew.stores.transcripts import Line, Replied
 
 RETRY_NOTE = ("note", "Retries are capped at five attempts since the outage in May.", "--name", "retry cap",
               "--when", "why does the retry test time out?")  # fmt: skip
@@ -335,6 +337,26 @@ def test_the_exit_status_of_a_failed_run_is_that_of_its_error(here: World, fault
     done = here.run("go", "--json", play=[turn])
     end = json.loads(done.out.splitlines()[-1])
     assert (done.status, end["outcome"], end["code"]) == (status, "failed", code)
+
+
+@pytest.mark.requirement("R-16", "Q-42")
+def test_a_step_that_finds_no_room_fails_the_run_and_is_told_once(here: World) -> None:
+    with here.talk() as talk:
+        keep = talk.session.around.transcript.append
+        refused: list[Line] = []
+
+        def append(*lines: Line) -> None:
+            if isinstance(lines[0], Replied) and not refused:
+                refused.extend(lines)
+                raise StoreError("there is no room left", hint="make room, then try again")
+            keep(*lines)
+
+        talk.session.around.transcript.append = append
+        record = talk.run("go", calls(("read", {"path": "src/retry.py"})), says("never"))
+        assert (record.outcome, record.reason) == ("failed", "there is no room left")
+        (end,) = talk.told(RunEnded)
+        assert (end.code, end.hint) == ("StoreError", "make room, then try again")
+        assert talk.run("again", says("Now it goes.")).final == "Now it goes."
 
 
 @pytest.mark.requirement("R-01")

@@ -103,6 +103,9 @@ class Run:
         )  # fmt: skip
         try:
             finish = self._through_windows(prepared)
+        except StoreError as error:
+            # The end may still find room; otherwise that raises.
+            return self._end(Finish("failed", self.answer.text, error))
         except BaseException as error:
             with contextlib.suppress(StoreError):
                 self._end(Finish("aborted", self.answer.text), f"{type(error).__name__}: {error}")

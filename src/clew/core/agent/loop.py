@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, Protocol
 
 from clew.core.agent.events import Event
 from clew.core.ports import Usage
-from clew.errors import ModelError
+from clew.errors import ClewError
 
 BAD_ARGUMENTS: Final = "INVALID_JSON"
 """In place of arguments that are no JSON object: the text that came."""
@@ -73,7 +73,7 @@ class Finish:
     """`left`: the desk wanted to leave after a round of tools."""
     text: str = ""
     """Of `final`: the reply. Else what was said last, if anything."""
-    error: ModelError | None = None
+    error: ClewError | None = None
 
 
 class Desk(Protocol):
