@@ -22,7 +22,7 @@ PATIENCE = float(os.environ.get("CLEW_TEST_PATIENCE", "30"))
 """Seconds until something that should be seen is taken to be missing."""
 KEYS = {
     "enter": "\r", "escape": "\x1b", "alt-enter": "\x1b\r", "ctrl-c": "\x03", "ctrl-d": "\x04", "ctrl-j": "\n",
-    "ctrl-o": "\x0f", "tab": "\t", "up": "\x1b[A", "backspace": "\x7f",
+    "ctrl-o": "\x0f", "ctrl-u": "\x15", "tab": "\t", "up": "\x1b[A", "backspace": "\x7f",
 }  # fmt: skip
 
 
@@ -107,10 +107,16 @@ class Seat:
             self.process.write(KEYS.get(one, one).encode())
         return self
 
-    def breath(self) -> Seat:
+    def breath(self, seconds: float = 0.4) -> Seat:
         """The moment that a person needs between a paste and a key."""
         began = time.monotonic()
-        self.until(lambda: time.monotonic() - began > 0.4, "a moment")
+        self.until(lambda: time.monotonic() - began > seconds, "a moment")
+        return self
+
+    def slowly(self, text: str) -> Seat:
+        """Type as a person does: key by key."""
+        for key in text:
+            self.type(key).breath(0.12)
         return self
 
     def say(self, text: str) -> Seat:

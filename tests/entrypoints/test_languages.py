@@ -6,12 +6,17 @@ import ast
 import functools
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import click
 import pytest
 from tests.command import clew, command_tree, write
 
+from clew.adapters.language_servers import SERVERS as SERVER_KINDS
+from clew.core.agent.effects import Effect
+from clew.core.agent.servers import ServerEntry
+from clew.entrypoints.cli.deeds import deed, outcome_of, preview, signs
 from clew.entrypoints.cli.files_zh import COMMENTS
 from clew.entrypoints.cli.help_zh import HELP
 from clew.entrypoints.cli.main import COMMANDS, cli
@@ -169,13 +174,18 @@ KINDS = {
 NEVER_SHOWN = ("git_process.py", "services/tools/", "adapters/shells.py", "adapters/programs.py")
 """Errors of blobs that Clew itself named, which nothing hands on; and what tools answer, which a model reads."""
 TOO_GENERAL = {"{}: {}", "`{}`: {}", "git {}: {}", "{}; {}", "{}{}", "{}"}
-COMMAND = re.compile(r"^(pip install --force|rm -r|`clew|clew |curl|--min|… \|)")
+COMMAND = re.compile(r"^(pip install --force|rm -r|`clew[^`]*`$|clew |curl|--min|… \|)")
 """A hint that is something to type."""
 TOLD = {
     "NoRepository": slice(1, 2), "Finding": slice(2, 5),
     "ModelStatus": slice(2, 3), "Problem": slice(1, 3), "_wrong": slice(1, 2),
+    "Permit": slice(1, 2), "Notice": slice(0, 1), "Retrying": slice(0, 1), "RunEnded": slice(3, 5),
 }  # fmt: skip
 """What else is shown: the constructor, and which of its arguments."""
+
+
+NOTICES = re.compile(r"(notices|trouble)$")
+"""What a list is called whose texts the user is told."""
 
 
 def forms(node: ast.expr, module: ast.Module | None = None, depth: int = 0) -> list[str]:
@@ -195,11 +205,19 @@ def forms(node: ast.expr, module: ast.Module | None = None, depth: int = 0) -> l
             return [form for value in values for form in again(value)]
         case ast.BinOp(left=left, op=ast.Add(), right=right):
             return [one + two for one in again(left) or ["{}"] for two in again(right) or ["{}"]]
+        case ast.Call(func=ast.Attribute(value=ast.Dict(values=values), attr="get")):
+            return [form for value in values for form in again(value)]
+        case ast.List(elts=values) | ast.Tuple(elts=values):
+            return [form for value in values for form in again(value)]
+        case ast.ListComp(elt=value) | ast.GeneratorExp(elt=value):
+            return again(value)
         case ast.Name(id=name) if module is not None and depth < 4:
             assigned = [one for one in ast.walk(module) if isinstance(one, ast.Assign) and len(one.targets) == 1]
             bound = [one.value for one in assigned if ast.unparse(one.targets[0]) == name]
             return [form for value in bound for form in again(value)]
-        case ast.Call(func=ast.Name(id=name)) if module is not None and depth < 4:
+        case ast.Call(func=ast.Name(id=name)) | ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name)) if (
+            module is not None and depth < 4
+        ):
             made = [one for one in ast.walk(module) if isinstance(one, ast.FunctionDef) and one.name == name]
             ends = [one.value for function in made for one in ast.walk(function)
                     if isinstance(one, ast.Return) and one.value]  # fmt: skip
@@ -213,6 +231,8 @@ def shown(module: ast.Module) -> Iterator[ast.expr]:
     for node in ast.walk(module):
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]).endswith(".left_out"):
             yield node.value
+        if isinstance(node, ast.AugAssign) and NOTICES.search(ast.unparse(node.target)):
+            yield node.value
         if not isinstance(node, ast.Call):
             continue
         called = ast.unparse(node.func)
@@ -222,7 +242,7 @@ def shown(module: ast.Module) -> Iterator[ast.expr]:
             yield from (word.value for word in node.keywords if word.arg == "hint")
         elif called in TOLD:
             yield from node.args[TOLD[called]]
-        elif kind == "append" and called.endswith("notices.append"):
+        elif kind in ("append", "extend") and NOTICES.search(called.rpartition(".")[0]):
             yield from node.args
 
 
@@ -253,6 +273,96 @@ def test_a_message_without_wording_is_seen() -> None:
     found = [form for text in shown(module) for form in forms(text, module)]
     assert found == ["gone for good", "no such {} in sight"]
     assert not any(map(is_known, found))
+
+
+# ---------------------------------------------------------------------- what the agent does
+
+BEGINS = {"_announced": 0, "_effect": 0}
+"""Methods that make a title, and which of their arguments it begins with."""
+
+
+def titles(module: ast.Module) -> Iterator[str]:
+    """Titles of what the tools of a module would do."""
+    made = [node for node in ast.walk(module) if isinstance(node, ast.Call)]
+    begins = [form for node in made if (name := ast.unparse(node.func).rpartition(".")[2]) in BEGINS
+              for form in forms(node.args[BEGINS[name]], module)]  # fmt: skip
+    for node in made:
+        called = ast.unparse(node.func).rpartition(".")[2]
+        given = [
+            *(node.args[1:2] if called == "Effect" else ()),
+            *(one.value for one in node.keywords if one.arg == "title"),
+        ]
+        for title in given if called in ("Effect", "replace") else ():
+            opens = [one.value for one in ast.walk(bound(title, module)) if isinstance(one, ast.FormattedValue)]
+            inside = [one for one in ast.walk(module) if isinstance(one, ast.FunctionDef) and node in ast.walk(one)]
+            own = ast.Module([*inside[-1:]], [])
+            first = (forms(opens[0], own) if opens else []) or begins
+            for form in forms(title, module):
+                yield from (form.replace("{}", one, 1) for one in first) if form[:3] == "{} " and first else [form]
+
+
+def bound(node: ast.expr, module: ast.Module) -> ast.expr:
+    """What a name stands for; itself where it is none."""
+    found = [one.value for one in ast.walk(module) if isinstance(one, ast.Assign)
+             and ast.unparse(one.targets[0]) == ast.unparse(node)]  # fmt: skip
+    return found[0] if isinstance(node, ast.Name) and found else node
+
+
+def test_every_title_of_what_the_agent_would_do_has_a_chinese_wording() -> None:
+    found = {
+        title: name
+        for name in SOURCES
+        if name.startswith("services/")
+        for title in titles(ast.parse((PACKAGE / name).read_text(encoding="utf-8")))
+    }
+    assert len(found) > 15
+    assert not {title: name for title, name in found.items() if not HAN.search(deed(title, "zh"))}
+    whole = ast.parse('verb = f"paint {x}"\nEffect("edit", verb)')
+    assert [HAN.search(deed(title, "zh")) for title in titles(whole)] == [None]
+
+
+def test_what_fills_a_title_is_never_translated_and_never_changes_what_is_said() -> None:
+    assert deed("run try again", "zh") == "运行 try again"
+    assert deed("sub-agent: write a text", "zh") == "子智能体：写入 a text"
+    assert deed("call alpha of the MCP server x", "zh") == "调用 MCP 服务器 x 的 alpha"
+    assert deed("run rm -r {0}", "zh") == "运行 rm -r {0}"
+    assert deed("run ls", "en") == "run ls"
+
+
+def test_a_question_says_in_chinese_what_is_started_and_why_it_asks() -> None:
+    entry = ServerEntry("x", "run", ("one argument: two",), {"A": "b"})
+    start = Effect("server", "start the MCP server x", entry.lines(), outside=True)
+    assert preview(start, "zh") == "服务器：x\n程序：run\n  参数：one argument: two\n  变量：A=b"
+    reached = ServerEntry("x", url="https://x", transport="http", headers={"K": "v"})
+    assert not english(preview(replace(start, preview=reached.lines()), "zh"))
+    assert not re.search("[a-z]+: ", preview(replace(start, preview=reached.lines()), "zh"))
+    for why in (kind.runs for kind in SERVER_KINDS if kind.runs):
+        for given in (f"it runs what the workspace holds: {why}", "it lies in the workspace"):
+            text = f"x\n# to look for mistakes in files; {given}"
+            assert not english(preview(Effect("command", "start x", text), "zh")), why
+    shell = Effect("command", "run a", "a\n# to look for mistakes in files; it lies in the workspace")
+    assert preview(shell, "zh") == shell.preview
+
+
+def test_what_became_of_a_call_is_chinese() -> None:
+    source = {name: ast.parse((PACKAGE / "services" / name).read_text(encoding="utf-8"))
+              for name in ("tools/shell.py", "delegation.py", "tools/memory.py")}  # fmt: skip
+    views = [form for module in source.values() for node in ast.walk(module) if isinstance(node, ast.Call)
+             for word in node.keywords if word.arg == "view" for form in forms(word.value, module)]  # fmt: skip
+    ends = forms(ast.parse("_status(x)", mode="eval").body, source["tools/shell.py"])
+    samples = [form.replace("{}", "3") for form in (*views, *ends) if re.search("[a-z]{2}", form)]
+    assert len(samples) > 6
+    assert not [text for text in samples if not HAN.search(outcome_of(text, "zh"))]
+    assert outcome_of("exit 0 · 3 lines · 0.1 s", "zh") == "退出码 0 · 3 行 · 0.1 秒"
+    refused = (
+        "refused: the user does not allow `run x`: nobody is there to be asked; --yes or --allow would have allowed it"
+    )
+    assert outcome_of(refused, "zh") == "已拒绝：用户不允许 `运行 x`：没有人可以询问；--yes 或 --allow 本可允许它"
+
+
+def test_what_brought_a_note_to_mind_is_chinese() -> None:
+    assert signs("phrase, situation words", "zh") == "说出了它的情形短语、与其情形用词相同"
+    assert signs("phrase", "en") == "phrase" and signs("", "zh") == ""
 
 
 def test_a_default_message_of_every_error_has_its_wording() -> None:

@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clew.entrypoints.cli.deeds import again
 from clew.entrypoints.cli.prose import width
 from clew.entrypoints.cli.terminal.blocks import LONG, Blocks, Part
-from clew.entrypoints.cli.terminal.commands import outcome
+from clew.entrypoints.cli.terminal.commands import outcome, without_front_matter
 from clew.entrypoints.cli.terminal.paint import CODES, Paint
 from clew.stores.typed import MOST, Typed
 
@@ -162,6 +163,20 @@ def test_the_history_is_shortened_to_the_newest(tmp_path: Path) -> None:
 def test_without_colour_nothing_but_text_is_written() -> None:
     paint = Paint(80, colored=False)
     assert "\x1b" not in paint.markdown("# a\n\n**b** `c`\n\n```python\nx = 1\n```\n") + paint.diff("+a\n-b\n")[0]
+
+
+def test_a_request_that_is_sent_again_says_when_also_where_that_is_at_once() -> None:
+    told = [again("busy", wait, "en") for wait in (0, 0.04, 0.5, 2, 31.6)]
+    assert told == [
+        "busy; again now", "busy; again now", "busy; again in 0.5 s", "busy; again in 2 s", "busy; again in 32 s",
+    ]  # fmt: skip
+    assert again("m: too many requests (429)", 0, "zh") == "m：请求过多 (429)；立即重试"
+
+
+def test_keys_of_a_file_are_left_out_and_its_rules_stay() -> None:
+    text = "  # Head\n  \n  ---\n  end\n  ---\n"
+    assert without_front_matter(f"  ---\n  id: x\n  ---\n  \n{text}") == text
+    assert without_front_matter(text) == text
 
 
 def test_commands_that_are_typed_at_once_leave_the_streams_as_they_were() -> None:

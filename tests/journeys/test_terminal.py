@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -16,6 +17,8 @@ from tests.agents import World, calls, demand_extension, last_user, says, told, 
 from tests.scripted_server import Asked, Turn
 from tests.seat import PATIENCE, seated
 from tests.shell_session import alive, until
+
+from clew.entrypoints.cli.texts import say
 
 
 @pytest.fixture
@@ -169,10 +172,58 @@ def test_a_question_takes_no_key_that_was_meant_for_the_line(here: World) -> Non
         while "? write" not in seat.text():
             seat.type("ya")
             time.sleep(0.05)
-        seat.sees("Allow this?")
+        seat.sees("Allow this?", "ctrl-u puts it aside").breath().type("y")
         assert not (here.repository / "src/crane.py").exists()
-        seat.type("y").sees("● write").idle()
+        seat.type("ctrl-u").no_more("› yaya").sees("y once").type("y").sees("● write").idle()
         assert any("› yaya" in row for row in seat.rows())
+
+
+@pytest.mark.requirement("R-17")
+def test_words_that_are_typed_at_a_question_are_text_and_allow_nothing(here: World) -> None:
+    with seated(here, play=[RUNS, says("Done.")]) as seat:
+        seat.sees("ctrl-d").say("how is the wind?").sees_now("always command:echo *")
+        seat.slowly("what is this").sees_now("› what is this").sees_now("Allow this?").type("ctrl-u")
+        for words in ("always ask me", "yes, but first look", "n.b. the crane"):
+            seat.sees_now("a always command:echo").type(words[0]).type(words[1:]).sees_now(f"› {words}").type("ctrl-u")
+        seat.sees_now("a always command:echo").type("/queue later").sees_now("› /queue later")
+        seat.breath().type("enter")
+        seat.sees_now("queued: later")
+        assert not [one for one in here.lines() if one["type"] == "results"]
+        assert "● run" not in seat.text() and "allowed from now on" not in seat.text()
+        seat.sees_now("y once").type("y").sees("● run echo wind force 8").idle()
+
+
+@pytest.mark.requirement("R-17")
+@pytest.mark.parametrize("marks", [("", ""), ("\x1b[200~", "\x1b[201~")], ids=["bare", "marked"])
+def test_a_paste_at_a_question_is_text_that_enter_tells_the_model(here: World, marks: tuple[str, str]) -> None:
+    with seated(here, play=[WRITES, says("Done.")]) as seat:
+        seat.sees("ctrl-d").say("lock the crane").sees_now("y once")
+        seat.type(marks[0] + "yes, see my log:\rplay it\ra" + marks[1]).sees_now("› yes, see my log:")
+        seat.sees_now("  play it").breath()
+        assert "goes to the model" not in seat.text() and "● write" not in seat.text()
+        seat.type("enter").sees("goes to the model").sees_now("y once")
+        assert not (here.repository / "src/crane.py").exists()
+        seat.type("y").sees("● write src/crane.py").idle()
+    assert "yes, see my log:\nplay it\na" in last_user(here.asked()[-1])[-1]
+
+
+@pytest.mark.requirement("R-17")
+def test_a_line_that_was_put_aside_comes_back_and_gives_way_to_the_next_question(here: World) -> None:
+    again = calls(("shell", {"command": "ls src"}), text="And there.")
+    with seated(here, play=[RUNS, again, says("Done.")]) as seat:
+        seat.sees("ctrl-d").say("how is the wind?").sees_now("y once").type("mind the crane")
+        seat.sees_now("› mind the crane").type("ctrl-u").sees_now("y once").type("y").sees("● run echo")
+        seat.sees("? run ls src").sees_now("y once").type("y").sees("● run ls src").idle().sees_now("› mind the crane")
+
+
+@pytest.mark.requirement("R-17")
+def test_enter_behind_a_letter_answers_at_once_and_a_letter_alone_soon_after(here: World) -> None:
+    again = calls(("shell", {"command": "ls src"}), text="And there.")
+    with seated(here, play=[RUNS, again, says("Done.")]) as seat:
+        seat.sees("ctrl-d").say("how is the wind?").sees_now("y once").type("y").breath(0.1).type("enter")
+        seat.sees("● run echo", "? run ls src").sees_now("y once").type("a").sees("allowed from now on", "● run ls src")
+        seat.idle()
+        assert "goes to the model" not in seat.text()
 
 
 @pytest.mark.requirement("R-17")
@@ -183,7 +234,7 @@ def test_a_path_outside_the_workspace_is_marked_and_never_allowed_for_good(here:
         seat.sees("ctrl-d").say("/yes on").sees("not asked for").say("write")
         seat.sees("OUTSIDE the workspace", "Allow this?")
         assert "always" not in seat.text()
-        seat.type("a").type("y").idle()
+        seat.type("a").sees_now("› a").type("backspace").no_more("› a").sees_now("y once").type("y").idle()
     assert away.read_text() == "x\n"
 
 
@@ -245,6 +296,19 @@ def test_paths_and_commands_are_completed(here: World) -> None:
     assert last_user(here.asked()[0])[-1] == "look at @src/berths.py"
 
 
+@pytest.mark.parametrize("menu", [("/con", "tab"), ("/con",), ("/con tent",)], ids=["chosen", "open", "none"])
+def test_escape_twice_clears_the_line_also_where_names_are_offered(here: World, menu: tuple[str, ...]) -> None:
+    with seated(here, play=[says("Seen.")]) as seat:
+        seat.sees("ctrl-d").type(menu[0]).sees_now(f"› {menu[0]}")
+        if menu[0] == "/con":
+            seat.sees_now("/context ")
+        seat.type(*menu[1:])
+        if menu[1:]:
+            seat.sees_now("› /context")
+        seat.type("escape", "escape").no_more("› /con").type("see").sees_now("› see").type("enter").idle()
+    assert last_user(here.asked()[0])[-1] == "see"
+
+
 # ---------------------------------------------------------------------- how it looks
 
 
@@ -262,8 +326,57 @@ def test_wide_characters_stay_within_the_terminal_and_the_interface_is_chinese(h
     joined = "".join(row for row in text.split("\n") if "港口" in row or "泊位已" in row or "查看过了" in row)
     assert joined.count("港口的泊位已经全部查看过了。") == 12
     assert not any(row.startswith(("。", "，")) for row in text.split("\n"))
-    for english in ("Allow", "waiting", "tokens in", "once"):
+    assert "? 写入 src/crane.py" in text and "● 写入 src/crane.py" in text
+    for english in ("Allow", "waiting", "tokens in", "once", "? write", "● write"):
         assert english not in text
+
+
+@pytest.mark.parametrize("columns", [30, 60, 80])
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_greeting_is_not_cut(here: World, columns: int, language: str) -> None:
+    with seated(here, play=[], columns=columns, env={"CLEW_LANG": language}) as seat:
+        seat.sees("ctrl-d")
+        greeting = say("term.begin", language)
+        seat.until(lambda: greeting.replace(" ", "") in "".join(seat.rows()).replace(" ", ""), greeting)
+        assert columns < 80 or greeting in seat.rows()
+
+
+@pytest.mark.requirement("F-05")
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_question_about_a_server_of_the_project_says_that_its_yes_is_kept(here: World, language: str) -> None:
+    entry = {"command": "./no-such-server", "args": ["--read only"], "env": {"DB": "dev"}}
+    (here.repository / ".mcp.json").write_text(json.dumps({"mcpServers": {"db": entry}}))
+    with seated(here, play=[says("Done.")], env={"CLEW_LANG": language}) as seat:
+        seat.sees("ctrl-d").say("look").sees_now(say("permit.keep", language))
+        text = seat.text()
+    assert say("permit.yes", language) not in text
+    if language == "zh":
+        for words in (
+            "启动 MCP 服务器 db（由此项目的 .mcp.json 列出）",
+            "服务器：db",
+            "程序：./no-such",
+            "参数：--read",
+        ):
+            assert words in text
+        for words in ("server:", "program:", "argument:", "variable:", "start the"):
+            assert words not in text
+
+
+@pytest.mark.requirement("F-05")
+def test_a_run_without_a_terminal_says_in_chinese_what_it_does_refuses_and_ends_with(here: World) -> None:
+    chinese = {"CLEW_LANG": "zh"}
+    done = here.run("风力如何？", play=[RUNS, says("好的。")], env=chinese)
+    assert "· 运行 echo wind force 8" in done.err
+    assert "已拒绝：用户不允许 `运行 echo wind force 8`：没有人可以询问；--yes 或 --allow 本可允许它" in done.err
+    assert "refused: the user does not allow `run echo wind force 8`: nobody" in told(here.asked()[-1])
+    limited = here.run("风力如何？", "--steps", "1", play=[RUNS], env=chinese)
+    assert "本次运行达到上限：调用模型 1 次" in limited.err
+    refused = here.run("风力如何？", play=[Turn(fault="key")], env=chinese)
+    assert "本次运行失败：anthropic:claude-sonnet-5：提供方拒绝了密钥" in refused.err
+    assert "提示：请确认密钥完整且有效" in refused.err
+    for err in (done.err, limited.err, refused.err):
+        bare = re.sub("`[^`]*`|invalid x-api-key|echo wind force", "", err)
+        assert not re.search("[a-z]{2,} [a-z]{2,} [a-z]{2,}", bare)
 
 
 def test_the_screen_holds_all_of_it_after_the_window_changed_its_size(here: World) -> None:
@@ -315,6 +428,19 @@ def test_resume_shows_the_last_runs_and_goes_on(here: World) -> None:
 
 
 @pytest.mark.requirement("R-16")
+def test_a_run_that_was_interrupted_says_so_when_its_session_goes_on(here: World) -> None:
+    with seated(here, play=[Turn(("Well, ", "then"), fault="hang-in")]) as seat:
+        seat.sees("ctrl-d").say("look around").sees_now("Well,").type("escape").sees("the run was interrupted").idle()
+        seat.type("ctrl-d")
+        assert seat.status() == 0
+    with seated(here, "resume", play=[]) as seat:
+        seat.sees("› look around", "■ the run was interrupted: by the user")
+    with seated(here, play=[], env={"LC_ALL": "zh_CN.UTF-8"}) as seat:
+        seat.sees("ctrl-d").say("/resume 2").sees("列表中没有第 2 个会话").say("/resume 1")
+        seat.sees("› look around", "■ 本次运行被中断：由用户中断")
+
+
+@pytest.mark.requirement("R-16")
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM, signal.SIGKILL])
 def test_a_terminal_that_dies_leaves_the_transcript_whole(here: World, number: signal.Signals) -> None:
     with seated(here, play=[SLEEPS, says("Again.")]) as seat:
@@ -338,6 +464,14 @@ def test_ctrl_c_twice_leaves_and_ends_what_runs(here: World) -> None:
         assert seat.status() == 0
         assert seat.modes() == (True, True)
     assert here.lines()[-1]["outcome"] == "aborted"
+
+
+def test_ctrl_c_is_not_pressed_twice_where_something_was_typed_in_between(here: World) -> None:
+    with seated(here, play=[]) as seat:
+        seat.sees("ctrl-d").type("abc").sees_now("› abc").type("ctrl-c").no_more("› abc").type("xyz").sees_now("› xyz")
+        seat.no_more("once more leaves").type("ctrl-c").no_more("› xyz").sees_now("once more leaves")
+        seat.say("/yes").sees("`/yes on` or `/yes off`").type("ctrl-c").breath(0.1).type("ctrl-c")
+        assert seat.status() == 0
 
 
 def test_a_program_that_heeds_no_signal_holds_nobody_up_and_is_ended(here: World) -> None:
@@ -397,6 +531,14 @@ def test_commands_tell_what_the_model_was_given(here: World) -> None:
     assert "They are capped." in (here.repository / "out.md").read_text()
     asked = here.asked()[-1].json
     assert (asked["model"], asked["output_config"]) == ("claude-opus-5", {"effort": "low"})
+
+
+def test_what_was_handed_over_is_shown_without_the_keys_of_its_file(here: World) -> None:
+    here.inside("handoff", "save", "The berths are counted.")
+    with seated(here, play=[]) as seat:
+        seat.sees("ctrl-d").say("/help").sees("what was handed over last")
+        seat.say("/handoff").sees("The berths are counted.")
+        assert "trigger:" not in seat.text() and "---" not in seat.text()
 
 
 @pytest.mark.requirement("R-16")

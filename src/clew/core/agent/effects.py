@@ -28,3 +28,8 @@ class Effect:
     reaches: tuple[str, ...] = ()
     """Of a command: paths outside the workspace that its words name. No rule covers it then. A command can reach others
     than its words tell."""
+
+    @property
+    def remembered(self) -> bool:
+        """Whether a yes is kept for later sessions: that of a project's server is, while its entry stays the same."""
+        return self.kind == "server" and self.outside

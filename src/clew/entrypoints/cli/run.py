@@ -26,6 +26,7 @@ from clew.core.agent.events import (
 )
 from clew.core.agent.permissions import Permit, nobody
 from clew.core.text.printable import printable
+from clew.entrypoints.cli.deeds import again, deed, outcome_of
 from clew.entrypoints.cli.page import Page
 from clew.entrypoints.cli.stopping import stop_status
 from clew.entrypoints.cli.style import apply_color, aside, json_line, line, pale
@@ -159,20 +160,21 @@ class Headless:
                     if not text.endswith("\n"):
                         click.echo()
                 if outcome != "finished":
-                    aside(say("run.ended", self.language, say(f"run.{outcome}", self.language), printable(reason)))
+                    why = translated(printable(reason), self.language)
+                    aside(say("run.ended", self.language, say(f"run.{outcome}", self.language), why))
                     if hint:
-                        aside(say("hint", self.language) + printable(hint))
+                        aside(say("hint", self.language) + translated(printable(hint), self.language))
             case Calling(title=title) if not self.quiet:
-                aside(pale(f"· {printable(title)}"))
+                aside(pale(f"· {deed(printable(title), self.language)}"))
             case Called(failed=True, text=text) if not self.quiet:
-                aside(pale(f"  {printable(text.partition(chr(10))[0], 160)}"))
+                aside(pale(f"  {printable(outcome_of(text.partition(chr(10))[0], self.language), 160)}"))
             case Hinted(ids=ids, names=names) if not self.quiet:
                 for id_, name in zip(ids, names, strict=True):
                     aside(pale(say("run.hint", self.language, printable(name), id_)))
             case Delegated(event=Calling(title=title)) if not self.quiet:
-                aside(pale(f"  ‣ {printable(title)}"))
+                aside(pale(f"  ‣ {deed(printable(title), self.language)}"))
             case Retrying(reason=reason, wait=wait) if not self.quiet:
-                aside(say("run.retry", self.language, printable(reason), f"{wait:.0f}"))
+                aside(again(printable(reason), wait, self.language))
             case WindowOpened(window=window) if not self.quiet:
                 aside(pale(say("run.window", self.language, window)))
             case Notice(text=text) if not self.quiet:

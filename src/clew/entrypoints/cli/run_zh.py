@@ -6,6 +6,7 @@ from __future__ import annotations
 
 RUN_TEXTS: dict[str, tuple[str, str]] = {
     "run.ended": ("the run {}: {}", "本次运行{}：{}"),
+    "run.ended-so": ("the run {}", "本次运行{}"),
     "run.finished": ("finished", "已完成"),
     "run.aborted": ("was interrupted", "被中断"),
     "run.failed": ("failed", "失败"),
@@ -13,6 +14,7 @@ RUN_TEXTS: dict[str, tuple[str, str]] = {
     "run.crashed": ("ended with its process", "随进程一起结束"),
     "run.hint": ("hint: {} ({})", "记忆提示：{}（{}）"),
     "run.retry": ("{}; again in {} s", "{}；{} 秒后重试"),
+    "run.retry-now": ("{}; again now", "{}；立即重试"),
     "run.window": ("a fresh window begins ({})", "开始新的窗口（第 {} 个）"),
     "prefix.sum": (
         "{} requests within runs, {} between; between runs shared on average: {} by byte, {} by block",
@@ -46,7 +48,7 @@ RUN: dict[str, str] = {
     "`on`, `off`, or a table of `language: command`": "`on`、`off`，或 `语言: 命令` 的表",
     "a command, or `off`": "一条命令，或 `off`",
     "{} cannot work as an agent: it calls no tools": "{} 不能作为智能体工作：它不会调用工具",
-    "the agent needs a model": "智能体需要一个模型",
+    "the agent needs a model that calls tools, and the embedded one calls none": "智能体需要会调用工具的模型，而内置模型不会",
     "set CLEW_MODEL=provider:name, for instance anthropic:claude-sonnet-5 or ollama:qwen3; `clew models` shows what is usable here": "请设置 CLEW_MODEL=provider:name，例如 anthropic:claude-sonnet-5 或 ollama:qwen3；`clew models` 会列出此处可用的模型",
     "try another model": "请换一个模型",
     "`{}` is no rule": "`{}` 不是规则",

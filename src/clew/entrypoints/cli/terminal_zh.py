@@ -6,7 +6,7 @@ from __future__ import annotations
 
 TERMINAL_TEXTS: dict[str, tuple[str, str]] = {
     "term.begin": (
-        "Say what is to be done. /help lists commands and keys; Esc interrupts; ctrl-d leaves.",
+        "Say what is to be done. /help: commands, keys; Esc interrupts; ctrl-d leaves.",
         "请说明要做什么。/help 列出命令和按键；Esc 中断；ctrl-d 退出。",
     ),
     "term.again": ("session {} goes on: {} runs so far", "继续会话 {}：已有 {} 次运行"),
@@ -42,6 +42,7 @@ TERMINAL_TEXTS: dict[str, tuple[str, str]] = {
     "term.hint": ("hint: {} · {}", "记忆提示：{} · {}"),
     "term.folded": ("… {} more lines: ctrl-o or /last shows all", "……还有 {} 行：ctrl-o 或 /last 显示全部"),
     "term.lines": ("{} lines", "{} 行"),
+    "term.seconds": ("{} s", "{} 秒"),
     "term.pasted": ("[{} lines pasted]", "[已粘贴 {} 行]"),
     "term.pasted-again": ("[{} lines pasted, {}]", "[已粘贴 {} 行，{}]"),
     "term.ended-tokens": ("{} tokens in ({} cached), {} out", "输入 {} token（缓存 {}），输出 {}"),
@@ -52,6 +53,11 @@ TERMINAL_TEXTS: dict[str, tuple[str, str]] = {
     "permit.ask": ("Allow this?", "允许吗？"),
     "permit.outside": ("OUTSIDE the workspace: {}", "在工作区之外：{}"),
     "permit.yes": ("y once", "y 仅此一次"),
+    "permit.keep": ("y yes, also later while its entry is unchanged", "y 允许，条目不变则以后也允许"),
+    "permit.typing": (
+        "Enter sends your line, ctrl-u puts it aside   Esc no, and stop",
+        "回车发送输入行，ctrl-u 暂放一旁   Esc 不允许并停止",
+    ),
     "permit.always": ("a always {}", "a 总是允许 {}"),
     "permit.no": ("n no", "n 不允许"),
     "permit.stop": ("Esc no, and stop", "Esc 不允许并停止"),
@@ -60,7 +66,7 @@ TERMINAL_TEXTS: dict[str, tuple[str, str]] = {
         "为什么不？会告诉模型；直接回车则不说明。",
     ),
     "permit.rule": ("allowed from now on in this session: {}", "本会话从现在起允许：{}"),
-    "permit.refused": ("not allowed", "未允许"),
+    "permit.refused": ("not allowed: {}", "未允许：{}"),
     "session.none": ("no session was begun in this workspace", "此工作区还没有会话"),
     # -- commands
     "cmd.unknown": ("there is no command {}: /help lists them", "没有命令 {}：/help 列出全部"),
@@ -90,6 +96,10 @@ TERMINAL_TEXTS: dict[str, tuple[str, str]] = {
     "cmd.yes": ("`/yes on` or `/yes off`; now: {}", "`/yes on` 或 `/yes off`；当前：{}"),
     "cmd.no-shells": ("no shell is open", "没有打开的终端"),
     "cmd.no-sessions": ("no other session in this workspace", "此工作区没有其他会话"),
+    "cmd.no-session": (
+        "there is no session {} in the list: /resume shows it",
+        "列表中没有第 {} 个会话：/resume 会列出",
+    ),
     "cmd.which": ("`/resume N` or `/resume ID` goes on with one", "`/resume N` 或 `/resume ID` 继续其中之一"),
     "cmd.nothing-last": ("there is no output yet", "还没有输出"),
     "cmd.queue": ("`/queue TEXT` is done after this run", "`/queue TEXT` 会在本次运行后执行"),
@@ -107,11 +117,11 @@ COMMANDS_HELP: dict[str, tuple[str, str]] = {
     "/hints": ("hints of this session and why; `reject N`", "本会话的提示及原因；`reject N` 拒绝"),
     "/memory": ("search what is remembered", "搜索记忆"),
     "/plan": ("the plan", "计划"),
-    "/handoff": ("what the next window would be told", "交接给下一个窗口的内容"),
+    "/handoff": ("what was handed over last", "上一次交接的内容"),
     "/resume": ("list the sessions here; `N` or `ID`: go on with one", "列出会话；`N` 或 `ID`：继续其中之一"),
     "/model": ("which model works; `provider:name` changes it", "当前模型；`provider:name` 更换"),
     "/thinking": (
-        "how long the model thinks; `off`, `low`, `medium`, `high`, `max` or `auto` changes it",
+        "thinking: `off`, `low`, `medium`, `high`, `max` or `auto`",
         "模型思考的程度；`off`、`low`、`medium`、`high`、`max` 或 `auto` 更改",
     ),
     "/new": ("a fresh window; the handoff is written first", "新的窗口；先写交接内容"),
@@ -133,6 +143,7 @@ KEYS_HELP: tuple[tuple[str, str, str], ...] = (
     ("up, down", "earlier lines; ctrl-r searches", "历史输入；ctrl-r 搜索"),
     ("tab", "complete /commands and @paths", "补全 /命令 和 @路径"),
     ("ctrl-o", "the last folded output, whole", "显示上一个折叠的输出"),
+    ("ctrl-u", "at a question: put the line aside until it is answered", "有询问时：暂放输入行，回答后取回"),
     ("ctrl-c", "clear the line, end the run; twice: leave", "清空输入、结束运行；按两次：退出"),
     ("ctrl-d", "leave", "退出"),
 )

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from clew.entrypoints.cli.acp_zh import ACP
+from clew.entrypoints.cli.deeds_zh import REASONS
 from clew.entrypoints.cli.facts_zh import FACTS
 from clew.entrypoints.cli.handoff_zh import HANDOFF
 from clew.entrypoints.cli.mcp_zh import MCP
@@ -24,6 +25,7 @@ from clew.entrypoints.cli.terminal_zh import TERMINAL_ERRORS
 
 CHINESE: dict[str, str] = (
     ACP
+    | REASONS
     | FACTS
     | HANDOFF
     | MCP
@@ -418,10 +420,10 @@ def translated(text: str, language: str) -> str:
 
 
 def _filling(gap: str) -> str:
-    colon = gap.startswith(": ")
-    words = gap[2:] if colon else gap
+    mark = {": ": "：", "; ": "；"}.get(gap[:2], "")
+    words = gap[2:] if mark else gap
     chinese = translated(words, "zh")
-    return gap if chinese == words else f"{'：' if colon else ''}{chinese}"
+    return gap if chinese == words else mark + chinese
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import io
 import os
+import re
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from clew.core.agent.permissions import rule_of
 from clew.core.ports import THINKING
 from clew.core.text.printable import printable, visible
+from clew.entrypoints.cli.deeds import signs
 from clew.entrypoints.cli.style import padded
 from clew.entrypoints.cli.terminal.conversation import Conversation
 from clew.entrypoints.cli.terminal.show import Show
@@ -23,11 +25,13 @@ from clew.errors import ClewError, UsageError
 
 if TYPE_CHECKING:
     from clew.services.run import Prepared
-    from clew.stores.transcripts import Read, Summary
+    from clew.stores.transcripts import Summary
 
 _ALONE: Final = ("/resume", "/new", "/fork")
 """They wait for the end of a run."""
 _LISTED: Final = 20
+_SHORTEST_ID: Final = 4
+"""Digits from which on a number is the beginning of an id, not a place in the list."""
 _SHOWN: Final = 3
 """Runs of a session that are shown when it goes on."""
 
@@ -61,7 +65,7 @@ class Commands:
         self._known: dict[str, Callable[[str], None]] = {
             "/help": self._help, "/context": self._context, "/hints": self._hints, "/memory": self._memory,
             "/plan": lambda rest: self._clew("plan", *rest.split()),
-            "/handoff": lambda rest: self._clew("handoff", *rest.split()),
+            "/handoff": lambda rest: self._clew("handoff", *rest.split(), shape=without_front_matter),
             "/resume": self._resume, "/model": self._model, "/thinking": self._thinking, "/new": self._new,
             "/fork": self._fork, "/export": self._export, "/allow": self._allow, "/yes": self._yes,
             "/shells": self._shells, "/last": lambda _: self.room.unfolded(), "/queue": self._queue,
@@ -180,7 +184,8 @@ class Commands:
         rows: list[tuple[str, str]] = []
         for at, given in enumerate(hints, 1):
             rows.append((f"{at:>2}  {printable(given.name)} · {_ref(given.id)}", ""))
-            rows.append((f"    {printable(given.reason)} ← {printable(given.about, 80)}", "dim"))
+            reason = signs(printable(given.reason), self.show.language)
+            rows.append((f"    {reason} ← {printable(given.about, 80)}", "dim"))
         self._rows([*rows, (self.show.say("cmd.reject"), "dim")])
 
     def _memory(self, rest: str) -> None:
@@ -197,13 +202,13 @@ class Commands:
             return
         self._rows([(row, "") for row in rows])
 
-    def _clew(self, *arguments: str) -> None:
+    def _clew(self, *arguments: str, shape: Callable[[str], str] = str) -> None:
         """A command of the command line, its output here."""
 
         loop, colored = asyncio.get_running_loop(), self.show.paint.colored
 
         def work() -> None:
-            text = outcome(arguments, colored)
+            text = shape(outcome(arguments, colored))
             # The terminal may have been left meanwhile.
             with contextlib.suppress(RuntimeError):
                 loop.call_soon_threadsafe(self.show.print, f"\n{text}")
@@ -292,12 +297,16 @@ class Commands:
         return found
 
     def _resume(self, rest: str) -> None:
-        if rest:
-            id_ = self.listed[int(rest) - 1] if rest.isdigit() and 0 < int(rest) <= len(self.listed) else rest
-            self.go_on(self.talk.room.transcripts.find(id_))
+        if rest and not (rest.isdecimal() and len(rest) < _SHORTEST_ID):
+            self.go_on(self.talk.room.transcripts.find(rest))
             return
-        sessions = self._sessions()
-        self.listed = [one.id for one in sessions]
+        sessions = self._sessions() if not (rest and self.listed) else []
+        self.listed = [one.id for one in sessions] or self.listed
+        if rest:
+            if not 0 < int(rest) <= len(self.listed):
+                raise UsageError(self.show.say("cmd.no-session", rest))
+            self.go_on(self.listed[int(rest) - 1])
+            return
         if not sessions:
             self.show.note(self.show.say("cmd.no-sessions"))
             return
@@ -314,17 +323,18 @@ class Commands:
         self.show.hints.clear()
         told = "term.forked" if fork else "term.again"
         self.show.note(self.show.say(told, id_, len(read.runs())), "cyan")
-        for message, final in last_runs(read):
-            self.show.message(message)
-            if final:
-                self.show.answer(final)
+        for began, record in list(zip(read.runs(), read.records(), strict=True))[-_SHOWN:]:
+            self.show.message(began.message)
+            if text := record.final or record.last_words:
+                self.show.answer(text)
+            if record.outcome != "finished":
+                self.show.stopped(record.outcome, record.reason)
         self.show.print("\n")
 
 
-def last_runs(read: Read) -> list[tuple[str, str]]:
-    """Messages and final replies of the last runs."""
-    finals = {record.number: record.final for record in read.records()}
-    return [(began.message, finals.get(began.run, "")) for began in read.runs()[-_SHOWN:]]
+def without_front_matter(text: str) -> str:
+    """A document as it is read: without the keys before it, with what stands behind it."""
+    return re.sub(r"\A  ---\n.*?\n  ---\n(\s*\n)*", "", text, flags=re.DOTALL)
 
 
 def _ref(id_: str) -> str:

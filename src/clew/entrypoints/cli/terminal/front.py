@@ -20,8 +20,10 @@ from clew._version import __version__
 from clew.app import App
 from clew.core.agent.permissions import Permit
 from clew.core.text.printable import printable
+from clew.entrypoints.cli.prose import Prose
 from clew.entrypoints.cli.stopping import undisturbed
 from clew.entrypoints.cli.style import cut
+from clew.entrypoints.cli.terminal.answering import Answering
 from clew.entrypoints.cli.terminal.commands import Commands
 from clew.entrypoints.cli.terminal.conversation import Conversation, Finished, Interrupted
 from clew.entrypoints.cli.terminal.keys import bindings
@@ -41,8 +43,6 @@ TWICE: Final = 1.0
 """Seconds within which a key counts as pressed twice."""
 _LEAVES: Final = 2.0
 """The same for leaving."""
-_QUIET: Final = 0.4
-"""Seconds without a key before a question takes keys: nobody allows by accident what comes up while they type."""
 _TICK: Final = 0.12
 _APART: Final = 0.08
 """Seconds between two looks at what came, at least."""
@@ -92,6 +92,7 @@ class Front:
         self._faults = 0
         names = Names(app.cwd, self.commands.known, self.commands.arguments)
         self.screen = Screen(Wiring(self, bindings(self), Lines(typed, self.pastes), names, paint.colored), keys)
+        self.answering = Answering(self.screen, self._answered, self.pasted)
 
     async def run(self, first: list[tuple[str, bool]]) -> None:
         """Until the user leaves. `first`: a session to go on with, and whether as a fork."""
@@ -120,7 +121,9 @@ class Front:
         app = self.talk.app
         told = f"Clew {__version__} · {printable(app.workspace.name)} · {printable(str(app.cwd))}"
         self._print(self.show.paint.parts([(told, "bold")]))
-        self._print(self.show.paint.parts([(self.show.say("term.begin"), "dim")]))
+        prose = Prose(max(self.show.paint.columns - 1, 20), hang="")
+        begin = prose.feed(self.show.say("term.begin")) + prose.end()
+        self._print(self.show.paint.lines([(row, "dim") for row in begin.rstrip("\n").split("\n")]))
         try:
             for id_, fork in first:
                 self.commands.go_on(id_, fork=fork)
@@ -135,10 +138,10 @@ class Front:
             if self.asking is not None and self.asking.done.is_set():
                 # Answered by the end of the run.
                 self._answer(Permit(False))
-            if self.asking is not None and self.screen.mode == "line":
-                self._ask()
+            if self.asking is not None:
+                self.answering.look()
             if self.talk.working or self.remark:
-                if self.remark and time.monotonic() - self._broken > _LEAVES:
+                if self.remark and not self._twice(self._broken, _LEAVES):
                     self.remark = ""
                 self.screen.app.invalidate()
 
@@ -185,7 +188,7 @@ class Front:
                     self.asking = item
                     self.talk.opened(item)
                     self.show.asked(item)
-                    self._ask()
+                    self.answering.look()
             elif isinstance(item, Finished):
                 self._finished(item)
             else:
@@ -193,10 +196,6 @@ class Front:
         self.screen.flush()
         self.screen.app.invalidate()
         self._looked = time.monotonic()
-
-    def _ask(self) -> None:
-        if time.monotonic() - self.screen.typed >= _QUIET:
-            self.screen.ask()
 
     def _finished(self, item: Finished) -> None:
         self.talk.settled()
@@ -216,9 +215,7 @@ class Front:
             self._send(message)
         if left := self.talk.unsaid():
             # What was not said any more is for the user to send or to change.
-            line = self.screen.line
-            line.text = "\n\n".join(part for part in (left, line.text) if part)
-            line.cursor_position = len(line.text)
+            self.screen.put("\n\n".join(part for part in (left, self.screen.line.text) if part))
 
     def _send(self, message: str) -> None:
         self.show.message(message)
@@ -242,6 +239,7 @@ class Front:
         if line.text == text:
             line.append_to_history()
             line.reset()
+        self.screen.typed = time.monotonic()
         self.remark = ""
         if _is_command(whole):
             self.commands.run(whole)
@@ -270,8 +268,7 @@ class Front:
 
     def escaped(self) -> None:
         """Interrupt the run; pressed twice, clear the line."""
-        now = time.monotonic()
-        twice, self._escaped = now - self._escaped < TWICE, now
+        twice, self._escaped = self._twice(self._escaped, TWICE), time.monotonic()
         if self.asking is not None:
             # The run first, so that a call that waits for this answer does not ask in its turn.
             self._stop()
@@ -283,8 +280,8 @@ class Front:
 
     def broken(self) -> None:
         """Ctrl-C: clear the line, end the run; pressed twice, leave."""
-        now = time.monotonic()
-        twice, self._broken = now - self._broken < _LEAVES, now
+        twice, self._broken = self._twice(self._broken, _LEAVES), time.monotonic()
+        self.answering.forget()
         if twice:
             self.left()
             return
@@ -295,6 +292,10 @@ class Front:
         self.screen.line.reset()
         self.remark = self.show.say("term.ctrl-c")
         self.screen.app.invalidate()
+
+    def _twice(self, before: float, within: float) -> bool:
+        """Whether a key that was pressed at `before` is pressed again, with nothing typed in between."""
+        return time.monotonic() - before < within and self.screen.typed < before
 
     def left(self) -> None:
         """Leave. A run that is under way is ended first."""
@@ -316,12 +317,22 @@ class Front:
 
     # ------------------------------------------------------------------ questions
 
+    @property
+    def asked(self) -> bool:
+        """Whether a question is open."""
+        return self.asking is not None
+
     def answered(self, key: str) -> None:
-        """A key for the question that is open."""
+        """A printable key while the question takes keys."""
+        offered = "yan" if self.asking is not None and self.asking.rule is not None else "yn"
+        self.answering.key(key, offered)
+
+    def _answered(self, letter: str) -> None:
+        """One of the letters that are offered, and it was meant."""
         question = self.asking
         if question is None:
             return
-        match key.lower():
+        match letter:
             case "y":
                 self._answer(Permit(True))
             case "a" if question.rule is not None:
@@ -338,15 +349,18 @@ class Front:
 
     def _answer(self, permit: Permit) -> None:
         question, self.asking = self.asking, None
+        self.answering.dropped()
         self.screen.back()
         if question is None:
             return
         if permit.reason:
-            self.show.note(f"{self.show.say('permit.refused')}: {permit.reason}", "", "›")
+            self.show.note(self.show.say("permit.refused", permit.reason), "", "›")
         self.show.answered()
         question.give(permit)
         self.talk.opened(None)
         self._look()
+        if self.asking is None:
+            self.answering.give_back()
 
     # ------------------------------------------------------------------ the live part
 
@@ -368,12 +382,16 @@ class Front:
         if self.screen.mode == "why":
             return [("class:name", self.show.say("permit.why"))]
         parts: StyleAndTextTuples = [("class:alarm", self.show.say("permit.ask")), ("", "  ")]
-        told = [self.show.say("permit.yes")]
+        if self.screen.mode == "line":
+            # Not the answers: they are not taken now.
+            return [*parts, ("class:name", self.show.say("permit.typing"))] if self.answering.blocked else []
+        told = [self.show.say("permit.keep" if self.asking.effect.remembered else "permit.yes")]
         if self.asking.rule is not None:
             told.append(self.show.say("permit.always", printable(str(self.asking.rule), 120)))
         for one in (*told, self.show.say("permit.no"), self.show.say("permit.stop")):
             key, _, rest = one.partition(" ")
-            parts += [("class:name", key), ("", f" {rest}   ")]
+            style = "class:held" if key == self.answering.held.lower() else "class:name"
+            parts += [(style, key), ("", f" {rest}   ")]
         return parts
 
     def status(self, columns: int) -> StyleAndTextTuples:
@@ -405,6 +423,7 @@ def converse(app: App, first: list[tuple[str, bool]], *, model: str = "", yes: b
     try:
         keys = QuickInput(sys.stdin)
         front = Front(app, talk, paint_of(app), typed, keys)
+        keys.wary = lambda: front.asking is not None and front.screen.mode != "why"
         asyncio.run(front.run(first))
     finally:
         # A command that is still at work has put its own in the place.

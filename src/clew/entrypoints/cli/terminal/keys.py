@@ -8,6 +8,7 @@ from prompt_toolkit.filters import Condition, has_completions
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
 
+from clew.entrypoints.cli.terminal.answering import Answering
 from clew.entrypoints.cli.terminal.screen import Screen
 
 
@@ -57,8 +58,18 @@ class Desk(Protocol):
         """Show the last output whole."""
         ...
 
+    @property
+    def asked(self) -> bool:
+        """Whether a question is open."""
+        ...
+
+    @property
+    def answering(self) -> Answering:
+        """What keys are while a question is open."""
+        ...
+
     def answered(self, key: str) -> None:
-        """A key for the question that is open."""
+        """A printable key while the question takes keys."""
         ...
 
     def reasoned(self, text: str) -> None:
@@ -70,25 +81,47 @@ def bindings(desk: Desk) -> KeyBindings:
     """The keys of the terminal."""
     keys = KeyBindings()
     on_line = Condition(lambda: desk.screen.mode == "line")
-    on_question = Condition(lambda: desk.screen.mode == "question")
     on_why = Condition(lambda: desk.screen.mode == "why")
     working = Condition(lambda: desk.working)
     _line(keys, desk, on_line, working)
     _always(keys, desk, on_line)
-
-    @keys.add(Keys.Any, filter=on_question)
-    def _(event: KeyPressEvent) -> None:
-        desk.answered(event.data)
-
-    @keys.add("c-d", filter=on_question)
-    def _(event: KeyPressEvent) -> None:
-        """Nothing: an open question is answered first."""
+    _question(keys, desk, on_line, Condition(lambda: desk.screen.mode == "question"))
 
     @keys.add("enter", filter=on_why)
     def _(event: KeyPressEvent) -> None:
         desk.reasoned(desk.screen.why.text)
 
     return keys
+
+
+def _question(keys: KeyBindings, desk: Desk, on_line: Condition, on_question: Condition) -> None:
+    @keys.add(Keys.Any, filter=on_question)
+    def _(event: KeyPressEvent) -> None:
+        """What no other binding takes: of that, what types something."""
+        if not isinstance(event.key_sequence[0].key, Keys):
+            desk.answered(event.data)
+
+    @keys.add(Keys.BracketedPaste, filter=on_question)
+    def _(event: KeyPressEvent) -> None:
+        desk.answering.type(event.data, pasted=True)
+
+    @keys.add("enter", filter=on_question)
+    def _(event: KeyPressEvent) -> None:
+        desk.answering.entered()
+
+    @keys.add("backspace", filter=on_question)
+    def _(event: KeyPressEvent) -> None:
+        desk.answering.dropped()
+
+    asked = Condition(lambda: desk.asked)
+
+    @keys.add("c-u", filter=on_line & asked)
+    def _(event: KeyPressEvent) -> None:
+        desk.answering.put_aside()
+
+    @keys.add("c-d", filter=on_question | (on_line & asked & Condition(lambda: not desk.screen.line.text)))
+    def _(event: KeyPressEvent) -> None:
+        """Nothing: an open question is answered first."""
 
 
 def _line(keys: KeyBindings, desk: Desk, on_line: Condition, working: Condition) -> None:
@@ -130,8 +163,7 @@ def _always(keys: KeyBindings, desk: Desk, on_line: Condition) -> None:
     @keys.add("escape", filter=on_line & has_completions)
     def _(event: KeyPressEvent) -> None:
         desk.screen.line.cancel_completion()
-        if desk.working:
-            desk.escaped()
+        desk.escaped()
 
     @keys.add("escape", filter=~(on_line & has_completions))
     def _(event: KeyPressEvent) -> None:

@@ -36,6 +36,8 @@ class QuickInput(Vt100Input):
         self._more = False
         """The rest of a paste waits to be read."""
         self._first = True
+        self.wary: Callable[[], bool] = lambda: False
+        """Whether single keys mean much now: then all that comes in one piece is text."""
 
     def read_keys(self) -> list[KeyPress]:
         """The keys of one read; those of a burst as one paste."""
@@ -50,7 +52,7 @@ class QuickInput(Vt100Input):
         text = "".join(part for part in parts if isinstance(part, str))
         # The end of a line is no Enter where more comes at once.
         breaks = "\n" in (text if waits else text.rstrip("\n"))
-        burst = len(text) >= _CHUNK or (len(text) >= _BURST and breaks)
+        burst = len(text) >= _CHUNK or (len(text) >= _BURST and breaks) or (len(text) > 1 and self.wary())
         goes_on = bool(text) and (self._more or now - self._last < _APART)
         self._more = (burst or goes_on) and waits
         if not (burst or goes_on):

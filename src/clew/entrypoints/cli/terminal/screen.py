@@ -84,7 +84,7 @@ class Screen:
         self.live = wiring.live
         self.mode: Mode = "line"
         self.typed = 0.0
-        """When the line was last changed."""
+        """When something was last typed."""
         self._rows: deque[str] = deque(maxlen=KEPT)
         self._filled = False
         self._live: tuple[int, StyleAndTextTuples] = (-1, [])
@@ -97,6 +97,7 @@ class Screen:
         )  # fmt: skip
         self.line.on_text_changed += self._typing
         self.why = Buffer(multiline=False, name="why")
+        self.why.on_text_changed += self._typing
         self._answering = FormattedTextControl(self.live.question, focusable=True, show_cursor=False)
         self._question = Window(self._answering, wrap_lines=True, dont_extend_height=True)
         self._input = Window(
@@ -125,7 +126,7 @@ class Screen:
 
     def _laid_out(self) -> HSplit:
         above = FormattedTextControl(self._above)
-        asking, line = Condition(lambda: self.mode != "line"), Condition(lambda: self.mode == "line")
+        asking, line = Condition(lambda: bool(self.live.question())), Condition(lambda: self.mode == "line")
         return HSplit(
             [
                 ConditionalContainer(
@@ -156,6 +157,13 @@ class Screen:
 
     def _typing(self, _: Buffer) -> None:
         self.typed = time.monotonic()
+
+    def put(self, text: str) -> None:
+        """Fill the line with a text that nobody types now."""
+        before = self.typed
+        self.line.text = text
+        self.line.cursor_position = len(text)
+        self.typed = before
 
     # ------------------------------------------------------------------ modes
 
@@ -272,6 +280,7 @@ _STYLE: Final = Style.from_dict(
         "good": "ansigreen",
         "bad": "ansired",
         "name": "bold",
+        "held": "bold reverse",
         "mark": "ansicyan",
         "alarm": "ansired bold",
         "completion-menu": "noinherit",

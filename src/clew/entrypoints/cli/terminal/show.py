@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ from clew.core.agent.events import (
     Filled,
     Hinted,
     Notice,
+    Outcome,
     Retrying,
     RunEnded,
     RunStarted,
@@ -32,6 +34,7 @@ from clew.core.agent.events import (
     WindowOpened,
 )
 from clew.core.text.printable import printable, visible
+from clew.entrypoints.cli.deeds import again, deed, outcome_of, preview, signs
 from clew.entrypoints.cli.prose import Prose
 from clew.entrypoints.cli.style import cut
 from clew.entrypoints.cli.terminal.blocks import Blocks, Part
@@ -142,7 +145,7 @@ class Show:
                 about = self._said if role == "user" else self._words
                 for id_, name, reason in zip(ids, names, reasons, strict=True):
                     self.hints.append(Given(id_, name, reason, about))
-                    self.note(self.say("term.hint", printable(name), printable(reason) or id_))
+                    self.note(self.say("term.hint", printable(name), signs(printable(reason), self.language) or id_))
             case Steered(text=text):
                 self.note(self.say("term.steered", text), "", "›")
             case WindowOpened(window=window):
@@ -155,10 +158,9 @@ class Show:
                     self.note(self.say("term.contradicted", "; ".join(contradicted)), "yellow", "!")
             case Retrying(reason=reason, wait=wait):
                 self._rest()
-                told = translated(printable(reason), self.language)
-                self.note(self.say("run.retry", told, f"{wait:.0f}"), "yellow", "!")
+                self.note(again(printable(reason), wait, self.language), "yellow", "!")
             case Delegated(event=Calling(title=title)):
-                self.note(printable(title), mark="‣")
+                self.note(deed(printable(title), self.language), mark="‣")
             case Notice(text=text):
                 self.note(self.say("note") + translated(printable(text), self.language))
             case _:
@@ -208,11 +210,12 @@ class Show:
         spent = time.monotonic() - since
         diff = event.view if event.view.startswith(("---", "diff ", "@@")) else ""
         mark, style = ("✗", "red") if event.failed else ("●", "green")
-        parts = [(f"{mark} ", style), (printable(title), "")]
-        if outcome := self._outcome(event, diff):
+        parts = [(f"{mark} ", style), (deed(printable(title), self.language), "")]
+        outcome = self._outcome(event, diff)
+        if outcome:
             parts.append((f" · {outcome}", "red" if event.failed else "dim"))
-        if spent >= 1 and " s" not in outcome:
-            parts.append((f" · {spent:.0f} s", "dim"))
+        if spent >= 1 and not re.search(r"\d (s|秒)", outcome):
+            parts.append((f" · {self.say('term.seconds', f'{spent:.0f}')}", "dim"))
         self.print(self.paint.parts(parts))
         self.last = diff or event.text
         if diff and title not in self._seen:
@@ -227,14 +230,15 @@ class Show:
 
     def _outcome(self, event: Called, diff: str) -> str:
         if event.failed:
-            return printable(event.text.partition("\n")[0].removeprefix("error: "), 200)
+            first = event.text.partition("\n")[0].removeprefix("error: ")
+            return printable(outcome_of(first, self.language), 200)
         if diff:
             rows = diff.split("\n")
             added = sum(row.startswith("+") and not row.startswith("+++") for row in rows)
             gone = sum(row.startswith("-") and not row.startswith("---") for row in rows)
             return f"+{added} -{gone}"
         if event.view and "\n" not in event.view.strip():
-            return printable(event.view.strip(), 200)
+            return printable(outcome_of(event.view.strip(), self.language), 200)
         lines = event.text.rstrip("\n").count("\n") + 1
         return printable(event.text.strip(), 100) if lines == 1 else self.say("term.lines", f"{lines:,}")
 
@@ -251,7 +255,7 @@ class Show:
         self._rest()
         effect = question.effect
         self._gap(False)
-        self.print(self.paint.lines([(f"? {effect.title}", "bold yellow")]))
+        self.print(self.paint.lines([(f"? {deed(effect.title, self.language)}", "bold yellow")]))
         root = os.path.realpath(self.root)
         away = [path for path in effect.paths if effect.outside and not Path(path).is_relative_to(root)]
         if away := [*away, *effect.reaches]:
@@ -265,7 +269,7 @@ class Show:
         if effect.kind == "edit":
             self.fold(effect.preview, PREVIEW)
             return
-        rows = effect.preview.rstrip("\n").split("\n")
+        rows = preview(effect, self.language).rstrip("\n").split("\n")
         shown = rows if len(rows) <= PREVIEW else rows[:PREVIEW]
         mark = "$" if effect.kind == "command" else " "
         self.print(self.paint.lines([(f"  {mark if not at else ' '} {row}", "") for at, row in enumerate(shown)]))
@@ -285,8 +289,7 @@ class Show:
         self.tools.clear()
         self._seen.clear()
         if event.outcome != "finished":
-            reason = translated(printable(event.reason), self.language)
-            self.note(self.say("run.ended", self.say(f"run.{event.outcome}"), reason), "yellow", "■")
+            self.stopped(event.outcome, event.reason)
             if event.hint:
                 self.note(self.say("hint") + translated(printable(event.hint), self.language), "cyan", " ")
         told = [self.say("term.ended-tokens", f"{event.input:,}", f"{event.cached:,}", f"{event.output:,}")]
@@ -296,7 +299,15 @@ class Show:
         self._spoke = False
         self.phase = ""
 
+    def stopped(self, outcome: Outcome, reason: str) -> None:
+        """How a run ended that did not finish, and why."""
+        told, why = self.say(f"run.{outcome}"), translated(printable(reason), self.language)
+        self.note(self.say("run.ended", told, why) if why else self.say("run.ended-so", told), "yellow", "■")
+
     # ------------------------------------------------------------------ the live part
+
+    def _at_work(self, what: str, seconds: float) -> str:
+        return f"{deed(what, self.language)} · {self.say('term.seconds', f'{seconds:.0f}')}"
 
     def live(self, columns: int, rows: int) -> StyleAndTextTuples:
         """The tail of the answer and what is at work."""
@@ -312,8 +323,8 @@ class Show:
         now = time.monotonic()
         spin = _SPIN[int(now * 8) % len(_SPIN)]
         for _, title, since in list(self.tools.values())[-5:]:
-            found += [("class:mark", f"{spin} "), ("", cut(f"{title} · {now - since:.0f} s", columns - 3) + "\n")]
+            found += [("class:mark", f"{spin} "), ("", cut(self._at_work(title, now - since), columns - 3) + "\n")]
         if self.phase and not self.tools:
-            told = f"{self.say(self.phase)} · {now - self.since:.0f} s · {self.say('term.esc')}"
+            told = f"{self._at_work(self.say(self.phase), now - self.since)} · {self.say('term.esc')}"
             found += [("class:mark", f"{spin} "), ("class:pale", cut(told, columns - 3) + "\n")]
         return found
