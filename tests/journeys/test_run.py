@@ -339,6 +339,27 @@ def test_the_exit_status_of_a_failed_run_is_that_of_its_error(here: World, fault
     assert (done.status, end["outcome"], end["code"]) == (status, "failed", code)
 
 
+@pytest.mark.requirement("R-16")
+def test_a_session_that_has_lines_nobody_can_read_goes_on_and_says_so(here: World) -> None:
+    here.run("one", play=[says("1")])
+    with here.sessions()[0].open("a", encoding="utf-8") as file:
+        file.write('{"type": "from the future"}\n{"type": "end", "ru')
+    done = here.run("two", "--continue", play=[says("2")])
+    assert done.out == "2\n" and "2 lines of this session cannot be read" in done.err
+    assert "[run 1; finished]" in told(here.asked()[-1])
+    assert "cannot be read" in here.run("three", "--continue", play=[says("3")]).err
+
+
+@pytest.mark.requirement("W-10")
+@pytest.mark.parametrize(("window", "exact"), [("", False), ("60000", True)])
+def test_the_level_of_a_window_that_is_assumed_is_an_estimate(here: World, window: str, exact: bool) -> None:
+    """What the provider reports is exact, the share of a size that nobody knows is not."""
+    unknown = {"CLEW_MODEL": "anthropic:nobody-knows-this-1", **({"CLEW_WINDOW": window} if window else {})}
+    events = here.events("hello", play=[says("Hello.")], env=unknown)
+    (level,) = (event for event in events if event["type"] == "filled")
+    assert level["exact"] is exact
+
+
 @pytest.mark.requirement("R-16", "Q-42")
 def test_a_step_that_finds_no_room_fails_the_run_and_is_told_once(here: World) -> None:
     with here.talk() as talk:

@@ -122,7 +122,8 @@ def test_instructions_of_servers_are_injected_by_name_and_kept_as_the_session_be
 def test_hint_continuation_instructions_and_tools_are_all_in_one_request(here: World) -> None:
     here.windows = True
     own(here, {"zeta": entry("usual", WORDS="Lock it first.")})
-    here.inside("note", "Retries are capped at five attempts.", "--name", "retry cap", "--when", "why does it time out?")
+    note = ("Retries are capped at five attempts.", "--name", "retry cap", "--when", "why does it time out?")
+    here.inside("note", *note)
     state = {"kind": "handoff", "text": "## Goal\n- Goal: berths before Friday\n## Next\n- Next: paint the pier"}
     play = [calls(("memory_note", state), text="I hand over."), calls(("new_context", {})), says("Anew.")]
     first = here.run("see to the berths", play=play)

@@ -17,6 +17,7 @@ from clew.adapters.programs import PosixPrograms
 from clew.adapters.shells import Shells
 from clew.adapters.tokenizers import tokenizer_for
 from clew.core.agent.permissions import Rule, verdict
+from clew.core.text.printable import counted
 from clew.services.delegation import BRIEF, Delegation, plan_told
 from clew.services.delegation import TOOLS as SUB_AGENT_TOOLS
 from clew.services.mcp_servers import McpServers, Means, plan_of
@@ -118,7 +119,11 @@ class AgentRoom:
     def _session(self, transcript: Transcript, model: str) -> Iterator[Session]:
         read = transcript.read()
         with contextlib.ExitStack() as stack:
-            yield Session(self._around(transcript, read, model, stack), read)
+            session = Session(self._around(transcript, read, model, stack), read)
+            if read.skipped:
+                lines = counted(read.skipped, "line")
+                session.trouble.append(f"{lines} of this session cannot be read: cut short, or from another version")
+            yield session
 
     def _around(self, transcript: Transcript, read: Read, model: str, stack: contextlib.ExitStack) -> Surroundings:
         def recall(text: str, role: str, run: int) -> Hinted:

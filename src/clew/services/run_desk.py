@@ -323,7 +323,7 @@ class Run:
         reported = None if usage.input is None else usage.input + (usage.output or 0)
         if keeper is None:
             return
-        due = keeper.level(reported, self.limits.window)
+        due = keeper.level(reported, self.limits.window, known=self.limits.known)
         self.tell(Filled(keeper.fill.used, self.limits.window, keeper.fill.exact))
         if due and self._saved("fill") and self.person.attended:
             self.tell(Notice(f"the window is {keeper.fill.words} full; the handoff is written"))

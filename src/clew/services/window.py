@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -53,9 +53,11 @@ class Keeper:
         """The window at work."""
         return Place(self.transcript.id, self.window, self.thread)
 
-    def level(self, reported: int | None, size: int) -> bool:
-        """Take a level in; whether the handoff is due because of it. `size` are the tokens that fit."""
-        self.fill = measured(reported, self.estimate, size)
+    def level(self, reported: int | None, size: int, *, known: bool) -> bool:
+        """Take a level in; whether the handoff is due because of it. `size` are the tokens that fit, as they are
+        published or set; where they are not `known` but assumed, so is the level."""
+        fill = measured(reported, self.estimate, size)
+        self.fill = replace(fill, exact=fill.exact and known)
         self._watch, due = seen(self._watch, self.fill, window=str(self.window), threshold=self.threshold)
         return due
 

@@ -19,7 +19,7 @@ from typing import Any, Final
 import msgspec
 
 from clew.core.agent.events import Outcome
-from clew.core.agent.loop import Answer, Call, Result
+from clew.core.agent.loop import Answer, Result
 from clew.core.agent.record import RunRecord
 from clew.errors import NotFound, StoreBusy, StoreError, StoreTooNew
 from clew.stores.durable import locked, make_folder, translated
@@ -360,11 +360,6 @@ def replied(run: int, step: int, window: int, answer: Answer) -> Replied:
 def resulted(run: int, step: int, results: Sequence[Result]) -> Resulted:
     """The line of what calls were answered."""
     return Resulted(run, step, tuple((one.id, one.name, one.text, one.failed) for one in results))
-
-
-def calls_of(line: Replied) -> tuple[Call, ...]:
-    """The calls of an answer."""
-    return tuple(Call(*one) for one in line.calls)
 
 
 def _record(began: Began, lines: Sequence[Line]) -> RunRecord:
