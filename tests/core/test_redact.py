@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import random
 import re
 import string
@@ -202,11 +203,150 @@ def test_a_private_key_goes_whole_even_when_its_end_or_beginning_is_missing(labe
         "https://github.com/example/booking/blob/6f772df228ef1ce87433aa6972e1f7308ef2bd84/src/auth/token.py#L41",
         "password: [REDACTED:secret]",
         "password: [REDACTED:secret:3f9a] and token=[REDACTED]",
+        "    at getToken (/srv/app/src/auth/token.ts:41:18)\n    at async signIn (/srv/app/src/password.js:12:3)",
+        "    at secret (file:///srv/app/token.mjs:4:8)\n    at token (node:internal/modules/cjs/loader:1105:14)",
+        "    at validateToken (C:\\app\\src\\secret.ts:10:5)",
+        "error in password.go:123:45: undefined: token",
+        "mysql -u root -p bookings < dump.sql",
+        "mysqldump -h db -u app -p shop2024 > out.sql",
+        "Access denied for user 'app'@'10.0.0.9' (using password: YES)",
+        "ERROR 1045 (28000): Access denied for user 'a1'@'b2' (using password: NO)",
+        'User(name="bob", password="password123", token="secret123")',
+        "password: password1",
+        "kubectl create secret generic db --from-literal=username=press2 --from-literal=host=db1",
+        "kubectl create secret generic db --from-literal=database=shop2 --from-literal=name=shop1",
+        "the user forgot, password reset2 is needed",
+        "user id and password field2 must match",
+        "Log in as root with sudo and OAuth2. Can I sign in as admin with GitHub?",
+        "log in as root using ssh-keygen and ed25519",
+        "the office code of conduct 2024; exit code is 1234; safe code 1234 lines",
+        "- **Wi-Fi:** 802.11ac / Bluetooth5.2",
+        "- **Versions:** v1.2 / Python3.11",
+        "- **Login:** required / optional",
+        "recall@1 / recall@3 of the search",
+        'const client = new Client("https://api.example.test/v1/abc123def456");',
+        "new web3.PublicKey('9xQeWvG816bUx9EPjHmaT23yvVM2ZWbrrpZb9PusVFin')",
+        "repo.getCommit('5b2310843ca072eaccf829c104ef16e9668754b0')",
+        "fix login 5b2310843ca072eaccf829c104ef16e9668754b0 broke it",
+        'provider :developer, "name", "email_address"',
+        'snmp_community: "{{ vault_snmp_community }}"',
+        "the snmp community is large; snmp-server community public RO",
+        "$ cat README.md\nbb688c1636ceb7d497d17eacfcd6a934\n",
+        "$ cat public.key\nbb688c1636ceb7d497d17eacfcd6a934\n",
+        "+++ b/src/token.py\n@@ -1 +1 @@\n+x1y2z3w4\n",
+        "Recovery codes:\nSee the help page\nfor more\n",
+        "backup code\nworks2\nfine\n",
+        "PASSWORD = N'${PW}'",
+        "AUTH PLAIN\nauth plain dGVzdA==\n",
+        "334 UGFzc3dvcmQ6\n235 2.7.0 Authentication successful\n",
+        "USER bot\n+OK\nPASS ok\n",
+        "the secret is that they will come home when done",
+        "密钥是这个\n项目里生成的",
+        "AK 是访问密钥的缩写，SK 是 SecretKey 的缩写",
+        "enable secret scanning; enable password authentication2",
+        "$ cat .htpasswd\nbot:$apr1$x$yyyyyyyyy\n",
+        "dt0c01.\nnext line",
+        "$ git checkout login 5b2310843ca072eaccf829c104ef16e9668754b0",
+        "SecretID: required; sqlplus / as sysdba; sqlplus user/password@db",
+        'wifi.begin("ssid", "password"); set_wifi(name, "hidden")',
         "",
     ],
 )
 def test_what_is_no_secret_stays(text: str) -> None:
     assert redact(text) == Redacted(text)
+
+
+HUMAN = "Heron" + "Thistle" + "47!"
+GROUPS = " ".join(made(f"{at}", 4, "bcdfghjkmnpqrstvwxz")[1:] for at in range(4))
+DRAWN, HASH, MIXED = made("", 40), made("", 40, HEX), made("q", 11) + "#7"
+BASE64 = made("a1", 40, string.ascii_letters + string.digits + "+/") + "="
+CODES = [made(f"{at}", 4) + "-" + made(f"{at}9", 4) for at in range(3)]
+LONG = made("", 64, UPPER)
+PARTS = ["dt0" + "c01." + made("", 24, UPPER) + ".", LONG[:30], LONG[30:]]
+ANSWER = base64.b64encode(MIXED.encode()).decode()
+ZEROS = base64.b64encode(b"\0app\0" + MIXED.encode()).decode()
+
+KINDS = [
+    # Said with who logs in.
+    ("user ubuntu, pw {}. Port 22", HUMAN), ("ip 192.0.2.7, login root, pass {} - thanks", MIXED),
+    ("acct ann@example.test and password {}", MIXED), ("user pi, pwd {}", "walrus"),
+    ("You can log in as editor with {}.", MIXED), ("sign in as admin with {} (the real one)", "Heron" + "Thistle?"),
+    ("bind as cn=ro,dc=example using {} works", MIXED),
+    # Codes of locks.
+    ("the kiosk unlock code is {}", made("", 8, "123456789")), ("Garage keypad code: {}", made("", 6, "123456789")),
+    ("alarm disarm code {}", made("", 5, "123456789")), ("The combination for the safe is {}", "31-07-" + "52"),
+    ("the code for the front gate is {}, ring twice", made("", 5, "123456789")),
+    # Passwords that mail providers give to programs.
+    ("授权码为{}，填这个", GROUPS), ("应用专用密码：{}", GROUPS), ("Gmail app password: {}", GROUPS),
+    ("the app password ({}) for the scanner", GROUPS),
+    # Chinese.
+    ("SK 是 {}，只读", BASE64), ("AK 是 {}，只读", DRAWN), ("密钥是这个\n{}\n别外传", DRAWN),
+    ("口令见下：\n\n{}", MIXED), ("token 给你\n{}\n用完删", DRAWN),
+    # Bold labels.
+    ("- **Alarm PIN:** {}", made("", 8, "123456789")), ("- **API key:** `{}`", DRAWN),
+    ("* **Door code:** {}", made("", 5, "123456789")),
+    ("- **Wi-Fi:** Heron-Guest / {}", MIXED), ("Guest network: Heron / {}", MIXED), ("- **Login:** ann / {}", MIXED),
+    ("- **Router:** admin / {}", MIXED), ('The Wi-Fi (5G) is "Heron", key {}', MIXED),
+    # Recovery codes below a heading.
+    *((f"## {head}\n\n{{}}\n{CODES[1]}\n", CODES[0]) for head in ("Recovery codes", "恢复码", "Scratch codes (keep)")),
+    *((f"Backup codes:\n```\n{CODES[1]}\n{{}}\n```\n", code) for code in CODES[::2]),
+    ("备用码\n1. `{}`\n2. `" + CODES[1] + "`\n", CODES[0]), ('{{"recovery_codes": ["{}"]}}', CODES[2]),
+    # Arguments of clients and commands.
+    ('client = cohere.ClientV2("{}")', DRAWN), ('x = deepgram.DeepgramClient("{}")', HASH),
+    ("const a = new Ably.Realtime('{}')", made("", 6) + "." + made("x", 6) + ":" + made("y", 42)),
+    ("new Mux.Client('{}')", DRAWN), ("config.omniauth :github, 'id', '{}'", HASH),
+    ("provider :google_oauth2, 'id-1.apps', '{}'", made("", 24)),
+    ("$ wandb login {}", HASH), ("> vercel login {}", made("", 24)), ("$ ngrok authtoken {}", DRAWN),
+    ("$ snyk auth {}", HASH), ("$ echo {} | cryptsetup luksOpen /dev/sdb1 data -", MIXED),
+    ("mysql -u root -p {} shop", MIXED),
+    # Prefixes of string literals.
+    *((f"ALTER LOGIN app WITH PASSWORD = {prefix}'{{}}'", MIXED) for prefix in ("N", "E", "U&")),
+    ('var password = @"{}";', MIXED), ("CREATE USER app WITH PASSWORD E'{}';", MIXED),
+    # Network gear.
+    ("snmp_community: {}", "cobalt" + "83RO"), ("snmp-server community {} RO", "cobalt" + "mine"),
+    ("rocommunity {} 10.0.0.0/8", "cobalt" + "mine"), ("snmpwalk -v2c -c {} sw1", "cobalt" + "mine"),
+    ("enable secret 0 {}", MIXED), ("radius-server key {}", MIXED),
+    # Files whose names say that they hold secrets.
+    ("--- /dev/null\n+++ b/config/master.key\n@@ -0,0 +1 @@\n+{}\n", made("", 32, HEX)),
+    ("+++ b/deploy/registry_token.txt\n@@ -1 +1 @@\n-{}\n+[REDACTED:secret]\n", DRAWN),
+    ("$ cat .session_secret\n{}\n$ ls", made("", 64, HEX)), ("$ cat vault_pass.txt\n{}\n", MIXED),
+    ("# cat /etc/ppp/chap-secrets\n# client server secret\nann * {} *\n", MIXED),
+    ('root@vpn:~# cat /etc/ppp/pap-secrets\nann\t*\t"{}"\t*\n', MIXED),
+    ("$ cat ~/.pgpass\ndb.lan:6000:shop:shop:{}\n", MIXED),
+    ("$ cat /etc/postfix/sasl_passwd\n[smtp.example.test]:587 bot@example.test:{}\n", MIXED),
+    # What a mail server is told.
+    ("S: 334 UGFzc3dvcmQ6\nC: {}\nS: 235 2.7.0 ok\n", ANSWER), ("C: AUTH PLAIN {}\n", ZEROS),
+    ("C: USER app\nS: +OK\nC: PASS {}\nS: +OK\n", MIXED),
+    # Other places.
+    ('WiFi.begin("Heron", "{}");', MIXED), ("sqlplus system/{}@//db:1521/XE", MIXED), ("WLAN-Schlüssel: {}", MIXED),
+    ("SecretID:   {}", "-".join(made(f"{at}", size, HEX)[1:] for at, size in enumerate((8, 4, 4, 4, 12)))),
+    ("the bitlocker recovery key: {}", "-".join(made("", 6, "123456789") for _ in range(8))),
+    ("enter this secret by hand: {}", GROUPS + " " + GROUPS), ("the PUK is {}", made("", 8, "123456789")),
+    ("Panel: https://example.test/admin (admin / {})", MIXED),
+    # A token that a box or a narrow window broke.
+    *((f"│ {{}}\n  │ {PARTS[1]}\n  │ {PARTS[2]}\n│ expires soon │", part) for part in PARTS[:1]),
+    *((f"│ {PARTS[0]}   │\n│ {{}} │\n│ {PARTS[2]}   │\n│ expires soon │", part) for part in PARTS[1:2]),
+    *((f"{PARTS[0][:at]}\n{PARTS[0][at:]}{PARTS[1]}\n{{}}\nend", PARTS[2]) for at in (7, 12, 20)),
+]  # fmt: skip
+
+
+@pytest.mark.requirement("W-09", "Q-05")
+@pytest.mark.parametrize(("phrase", "secret"), KINDS)
+def test_a_secret_of_a_common_kind_goes_in_every_wording_also_in_pieces(phrase: str, secret: str) -> None:
+    text = f"before\n{phrase.format(secret)}\nafter\n"
+    redacted = redact(text)
+    assert secret not in redacted.text
+    assert redacted.text.startswith("before\n")
+    assert redacted.text.endswith("\nafter\n")
+    assert redact(redacted.text).text == redacted.text
+    stream = RedactStream()
+    assert secret not in "".join([*map(stream.feed, text.splitlines(keepends=True)), stream.close()])
+
+
+def test_the_rest_of_an_address_stays_behind_a_token() -> None:
+    token = made("gh" + "s_", 36)
+    out = redact(f"url=https://x-access-token:{token}@github.com/orchard/press.git").text
+    assert out == "url=https://x-access-token:[REDACTED:github-app]@github.com/orchard/press.git"
 
 
 def test_in_a_file_of_secrets_every_assigned_value_goes() -> None:
@@ -364,7 +504,11 @@ def test_a_key_and_a_run_that_are_too_long_to_be_held_stay_hidden() -> None:
     "phrase abcd efgh ", "\x1b[0m", "A1b2C3d4E5f6G7h8I9\n", '"a" + ', "\\\n", "-u a:", "mysql -", "echo a | ", "key%3D",
     "password: walrus, ", "{password: ab, ", "password is it to ", "pass word  ", "password from ab12c to ab12c ",
     "--password a ", "wifi:t:a;", "net use \\\\a ",
-    "recovery code\nab12\n", "Private-Lines: 9\n", "a:5432:b:c:d\n", "name: KEY\nvalue: ", "password (a) ", "<private>",
+    "recovery code\nab12\n", "恢复码\nab12\n", "+++ a.key\n", "cat a.key\n", "USER a\nPASS b",
+    "user a, pw b ", "log in as a with b", "door code is ", "wifi: a / ", "Client('a1b2c3d4e5f6g7h8", "ghp_\n",
+    "│ ghp_a1b2c3d4 │\n", "334 UGFzc3dvcmQ6\n", " login a1b2c3d4e5f6g7h8", "snmp community ", "echo a | cryptsetup ",
+    "a@b.test / ", "密钥是这个\n", "secret: ab2c ab2c ", "Private-Lines: 9\n", "a:5432:b:c:d\n", "name: KEY\nvalue: ",
+    "password (a) ", "<private>",
 ])  # fmt: skip
 def test_no_text_takes_long(piece: str) -> None:
     """Twice the text takes about twice the time: 60,000 characters of the worst kinds stay under ten seconds."""

@@ -2,7 +2,8 @@
 
 A rule that is not sure keeps the text: a variable reference, an obvious placeholder or a name is no secret.
 The rules stand in the modules beside this one: `redact_tokens` (who gave a token), `redact_cues` (what a name says),
-`redact_places` (where it stands), `redact_blocks` (what takes several lines), `redact_views` (what was broken).
+`redact_places` and `redact_calls` (where it stands), `redact_files` (what file is shown), `redact_blocks` (what takes
+several lines), `redact_views` (what was broken).
 """
 
 from __future__ import annotations

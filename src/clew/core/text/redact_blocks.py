@@ -77,10 +77,27 @@ _SEED = lazy_pattern(
     r"(?: is| are| was| \([^()\n]{0,30}\))?[\s:：=\"'`(|]{0,8}"
     r"(?P<s>(?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})"
 )
+_ONE_CODE = r"[A-Za-z0-9]{4,12}(?:-[A-Za-z0-9]{3,10}){0,5}"
 _RECOVERY = lazy_pattern(
-    r"(?i)(?:recovery|backup|scratch|emergency) codes?[^\n]{0,80}\n"
-    r"(?P<s>(?:[ \t>|-]{0,8}(?:\d\. )?[A-Za-z0-9]{4,10}(?:-[A-Za-z0-9]{4,10}){0,3}[ \t]*\n?){2,20})"
+    r"(?i)(?:(?:recovery|backup|scratch|emergency|rescue|2fa)[ _-]codes?"
+    r"|恢复码|恢复代码|备用码|备用验证码|备份码|救援码|应急码)[^\n]{0,80}\n"
+    r"(?:[ \t>]*\r?\n)?(?:[ \t>]*(?:```|~~~)\w*[ \t]*\r?\n)?(?:[ \t>]*\r?\n)?"
+    rf"(?P<s>(?:[ \t>|│*•+-]{{0,12}}(?:\d{{1,2}}[.)] {{1,3}}|\[[ x]\] )?[`\"']?{_ONE_CODE}[`\"']?,?"
+    rf"(?:[ \t|,]{{1,8}}(?:\d{{1,2}}[.)] {{1,3}})?[`\"']?{_ONE_CODE}[`\"']?,?){{0,5}}[ \t|│]*(?:\r?\n|\Z)){{1,24}})"
 )
+_CODE_LIST = lazy_pattern(
+    r"(?i)(?:recovery|backup|scratch|rescue)_?codes?[\"']?\s?[:=]\s?\[\s{0,20}"
+    rf"(?P<s>[\"']{_ONE_CODE}[\"'](?:\s{{0,20}},\s{{0,20}}[\"']{_ONE_CODE}[\"']){{0,24}})"
+)
+_SEPARATE = lazy_pattern(_ONE_CODE)
+_CODE_ALONE = lazy_pattern(r"(?=.*[0-9])(?:[A-Za-z0-9]{4,12}(?:-[A-Za-z0-9]{3,10}){1,5}|[A-Za-z0-9]{8,12})")
+_CODE_MARKS = {
+    b"recovery": (b"recovery code", b"recovery_code", b"recovery-code", b"recoverycode"),
+    b"backup": (b"backup code", b"backup_code", b"backup-code", b"backupcode"),
+    b"scratch": (b"scratch code", b"scratch_code"), b"emergency": (b"emergency code",), b"rescue": (b"rescue code",),
+    b"2fa": (b"2fa code",),
+}  # fmt: skip
+_CODE_CUES = ("恢复码", "恢复代码", "备用码", "备用验证码", "备份码", "救援码", "应急码")
 _PGPASS = lazy_pattern(r"(?m)^[\w.*-]{1,200}:(?:\d{2,5}|\*):[\w*-]{1,60}:[\w*-]{1,60}:(?P<s>[^\s:]{3,200})\r?$")
 _RSA_XML = lazy_pattern(r"<(?:P|Q|DP|DQ|InverseQ|D)>\s{0,20}(?P<s>[A-Za-z0-9+/=\s]{16,2000})</")
 _GROUPS = (
@@ -100,11 +117,7 @@ def blocks(text: str, lower: bytes, words: Words) -> Iterator[Found]:
     """All that takes several lines, by the mark that it carries. `words`: the different words of the text."""
     if b"private key" in lower:
         yield from private_keys(text)
-    for mark in (b"recovery code", b"backup code", b"scratch code", b"emergency code") if b"code" in words.all else ():
-        for at in _all(lower, mark):
-            match = _RECOVERY.match(text, at)
-            if match is not None and any(map(str.isdigit, match["s"])):
-                yield match.start("s"), match.start("s") + len(match["s"].rstrip()), "recovery-code"
+    yield from _codes(text, lower, words)
     for kind, mark, shape in _GROUPS:
         if mark in text:
             for match in shape.finditer(text):
@@ -127,6 +140,25 @@ def blocks(text: str, lower: bytes, words: Words) -> Iterator[Found]:
             yield from _kubernetes(text, at)
     if b"insert" in words.all:
         yield from _rows(text)
+
+
+def _codes(text: str, lower: bytes, words: Words) -> Iterator[Found]:
+    """Recovery codes below their heading, or in a list."""
+    marks = [mark for word, marks in _CODE_MARKS.items() if word in words.all for mark in marks]
+    places = [at for mark in marks if b"code" in words.all for at in _all(lower, mark)]
+    if "码" in text or "代" in text:
+        places += [at for cue in _CODE_CUES for at in _words(text, cue)]
+    for at in places:
+        match = _CODE_LIST.match(text, at) or _RECOVERY.match(text, at)
+        if match is None:
+            continue
+        codes = list(_SEPARATE.finditer(text, *match.span("s")))
+        codes = [code for code in codes if len(code[0]) > 2]
+        numbered = sum(any(map(str.isdigit, code[0])) for code in codes)
+        alike = numbered == len(codes) or len({len(code[0]) for code in codes}) == 1
+        if alike and 2 * numbered >= len(codes) and (len(codes) > 1 or _CODE_ALONE.fullmatch(codes[0][0])):
+            for code in codes:
+                yield *code.span(), "recovery-code"
 
 
 _SECRET_KIND = lazy_pattern(r"kind\"?:[ ]?\"?Secret\b")
@@ -274,6 +306,9 @@ def _column(text: str, place: int, sign: str, column: int, signs: int, typed: bo
 
 
 _B64 = lazy_pattern(r"[A-Za-z0-9+/_-]{16,}={0,2}")
+_CONTROLS = dict.fromkeys(map(ord, "\n\r\t\0\1"))
+"""What may stand in a readable text; mail programs put the last two between a name and a password."""
+WITH_ZEROS = lazy_pattern(r"[\w.@+-]{0,80}\0[\w.@+-]{2,80}\0[^\s\0]{4,200}")
 _PAIR = lazy_pattern(r"[\w.@+/-]{1,80}:[^\s:]{6,200}")
 
 
@@ -295,11 +330,7 @@ def decoded(text: str, start: int, end: int) -> tuple[int, int, str] | None:
         said = raw.decode("ascii")
     except (binascii.Error, ValueError):
         return None
-    return (
-        (match.start(), match.end(), said)
-        if said.replace("\n", "").replace("\r", "").replace("\t", "").isprintable()
-        else None
-    )
+    return (match.start(), match.end(), said) if said.translate(_CONTROLS).isprintable() else None
 
 
 def _is_password(value: str) -> bool:
@@ -307,6 +338,8 @@ def _is_password(value: str) -> bool:
 
 
 def is_login(said: str) -> bool:
-    """`user:password`, as headers carry it encoded."""
+    """`user:password`, as headers carry it encoded, or as mail programs do, with zeros between."""
+    if "\0" in said:
+        return WITH_ZEROS.fullmatch(said) is not None
     match = _PAIR.fullmatch(said.strip())
     return match is not None and _is_password(said.strip().partition(":")[2])

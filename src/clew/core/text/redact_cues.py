@@ -7,11 +7,14 @@ import string
 from collections.abc import Iterator
 
 from clew.core.text.lazy import lazy_pattern
+from clew.core.text.redact_chinese import everywhere
 from clew.core.text.redact_names import Cue, cue_of
-from clew.core.text.redact_plain import plain, plain_chinese
-from clew.core.text.redact_prose import ABOUT_IDS, in_front, in_prose
+from clew.core.text.redact_plain import plain
+from clew.core.text.redact_prose import ABOUT_IDS, beside_user, in_front, in_prose
 from clew.core.text.redact_values import (
     Words,
+    ended,
+    four_groups,
     harmless,
     identifier,
     is_uuid,
@@ -48,7 +51,10 @@ _SIGN = lazy_pattern(
       (?P<open>[\[(][ \t]{0,3}(?=["']))?
     """
 )
-_QUOTED = lazy_pattern(r"""(?x) [bBrRuUfF@$]{0,2} (?P<quote>\\{1,3}["'] | ["'`“‘「『《【] | \*\*`? | \*\*)""")
+_QUOTED = lazy_pattern(
+    r"""(?x) (?:[bBrRuUfFnNeEL@$]{1,2}(?=\\{0,3}["'])|[uU]&(?=["'])|_utf8(?:mb4)?[ ]?(?=')|[@#]{0,2})
+      (?P<quote>\\{1,3}["'] | ["'`“‘「『《【] | \*\*`? | \*\*)"""
+)
 _ESCAPED_QUOTE = lazy_pattern(r"(?:&quot;|&#3[49];|\\u002[27])(?=[A-Za-z0-9])")
 _PLAIN_LINE = lazy_pattern(r"[^\s\"'`<>，。；、）」』】]{1,4000}")
 _PLAIN = lazy_pattern(r"[^\s\"'`<>(){}\[\],;|，。；、）)」』】&\\]{1,4000}")
@@ -80,6 +86,7 @@ _ELEMENT = lazy_pattern(
 )
 _INPUT_VALUE = lazy_pattern(r"[ \t]*\r?\n[^\n]{0,200}input_value='(?P<v>[^'\n]{1,400})'")
 _URL_BEFORE = ("?", "&", "#", "/", "%26", "%3F", "%3f")
+_LOGIN_IN_URL = lazy_pattern(r"[^\s/@\"'<>`]{1,400}@[\w\[]")
 _LINE_HEAD = lazy_pattern(r"[ \t>│|+#-]{0,60}(?:\d{1,6}[ \t]{1,4})?[ \t>│|+#$-]{0,8}(?:export |set |ENV |ARG |env )?")
 
 
@@ -126,7 +133,7 @@ def _after_name(text: str, start: int, end: int) -> Iterator[Found]:
     if name == "PASS" and sign is not None and sign["sign"] == ":":
         # A test that passed.
         return
-    found = _signed(text, start, sign, cue, name) if sign else None
+    found = _grouped(text, end, cue) or (_signed(text, start, sign, cue, name) if sign else None)
     if found is None and sign is not None and sign["comma"]:
         # `"name": "…", "value": "…"`
         found = _beside(text, start, end, cue)
@@ -141,6 +148,8 @@ def _after_name(text: str, start: int, end: int) -> Iterator[Found]:
         # As words of prose these two say little.
         if found is not None and name.lower() in ("pass", "auth") and not strong(text[found[0] : found[1]]):
             found = None
+    if found is None and sign is None and cue is Cue.PASSWORD:
+        found = beside_user(text, start, end)
     if found is None and text[start - 1 : start] in ('"', "'"):
         before = _VALUE_BEFORE.search(text, max(0, start - 500), start)
         group = "v" if before is not None and before["v"] else "set"
@@ -152,6 +161,18 @@ def _after_name(text: str, start: int, end: int) -> Iterator[Found]:
         yield *span, _kind(name, kind)
 
 
+_GROUPS = lazy_pattern(
+    r"[\"'`”*]{0,3}(?: [\w /'()-]{1,30})?(?: ?[:=：]\*{0,2}| is| was| \()[ \"'`“*]{0,4}"
+    r"(?P<v>(?:[a-z2-7]{4} ){3,15}[a-z2-7]{4}|(?:[A-Z2-7]{4} ){3,15}[A-Z2-7]{4})(?![\w-])"
+)
+
+
+def _grouped(text: str, end: int, cue: Cue) -> tuple[int, int] | None:
+    """`app password: abcd efgh …`"""
+    match = _GROUPS.match(text, end, end + 160) if cue is not Cue.KEY else None
+    return match.span("v") if match is not None and four_groups(match["v"]) else None
+
+
 def _kind(name: str, kind: str) -> str:
     low = name.lower()
     if "authorization" in low:
@@ -161,8 +182,8 @@ def _kind(name: str, kind: str) -> str:
 
 def _signed(text: str, start: int, sign: re.Match[str], cue: Cue, name: str) -> tuple[int, int] | None:
     place = sign.end()
-    # `X-Shop-Key`, not the key of a map.
-    vendor = name.lower().endswith("key") and len(name) > 6
+    # `X-Shop-Key`, not the key of a map; what Vault and Consul call so is a UUID.
+    vendor = (name.lower().endswith("key") and len(name) > 6) or name.lower() in ("secretid", "secret_id")
     if sign["unset"]:
         # `${NAME:-value}`
         match = _PLAIN.match(text, place)
@@ -183,6 +204,9 @@ def _signed(text: str, start: int, sign: re.Match[str], cue: Cue, name: str) -> 
             if _counts(text[value[0] : value[1]], Cue.KEY if loose and cue is Cue.SECRET else cue, True, vendor=vendor)
             else None
         )
+    if text[max(0, start - 3) : start] == "://" and _LOGIN_IN_URL.match(text, place):
+        # `https://token:…@host`: what stands there is found as the password of an address.
+        return None
     in_url = text[max(0, start - 3) : start].endswith(_URL_BEFORE) or (sign["sign"] or "").startswith("%")
     scheme = _SCHEME.match(text, place)
     if scheme is None and name.lower().endswith("authorization"):
@@ -214,7 +238,7 @@ def _signed(text: str, start: int, sign: re.Match[str], cue: Cue, name: str) -> 
         # A form, an address or escaped text: the next pair or line begins there.
         first = re.split(r"&(?:[\w.-]+=|quot;|#3[49];|amp;[\w.-]+=)|\\(?:[nrt]|u00(?:22|26|27))", value, maxsplit=1)[0]
         value, stop = first, stop - len(value) + len(first)
-    trimmed = value.rstrip(",;.)\"'。，:!?" if not own_line else ",;\"'。，")
+    trimmed = ended(value, ",;.)\"'。，:!?" if not own_line else ",;\"'。，")
     stop -= len(value) - len(trimmed)
     typed_like_code = bool(sign["space"]) and sign["sign"] == "=" and not own_line
     if len(value) >= 4_000:
@@ -274,7 +298,7 @@ def _beside(text: str, start: int, end: int, cue: Cue) -> tuple[int, int] | None
     if match is None:
         return in_prose(text, end, cue)
     return (
-        (match.start("v"), match.start("v") + len(match["v"].rstrip(".,;:)!?*")))
+        (match.start("v"), match.start("v") + len(ended(match["v"], ".,;:)!?*")))
         if _stands_alone(match["v"], cue, text, start)
         else in_prose(text, end, cue)
     )
@@ -338,136 +362,6 @@ def _typed(value: str, sure: bool) -> bool:
     if not sure:
         return len(value) >= 14 and letters_drawn(value)
     return len(value) >= 8 and value.isalpha() and (random_like(value + "0", 8) or letters_drawn(value))
-
-
-_CHINESE = (
-    "密码",
-    "口令",
-    "密钥",
-    "秘钥",
-    "私钥",
-    "令牌",
-    "凭证",
-    "凭据",
-    "授权码",
-    "提取码",
-    "激活码",
-    "解压码",
-    "暗号",
-    "密匙",
-    "密 码",
-    "密  码",
-    "密\u3000码",
-    "口 令",
-    "口  令",
-    "口\u3000令",
-    "パスワード",
-    "비밀번호",
-    "пароль",
-    "Пароль",
-    "contraseña",
-    "Contraseña",
-    "密 钥",
-    "密  钥",
-    "密\u3000钥",
-)
-_MIXED = lazy_pattern(
-    r"(?i)(?:pass(?:word|wd)?|pwd|secret|token|key)"
-    r"(?=[ ]?(?:是|为|如下|改成|换成|设成|：|用|给|发|我|写|填|叫|「|（))"
-)
-_SENTENCE_END = lazy_pattern("[。；;\n]")
-_CHINESE_STOP = lazy_pattern(
-    "至少|长度|有效期|周期|轮换|策略|不要|不能|不得|错误|过期|请输入|申请|哈希|加密|算法|前缀|用量|消耗|额度|示例|例如"
-)
-_CHINESE_VALUE = lazy_pattern(r"[A-Za-z0-9][!-~]{3,4000}|(?<=[「『“《‘])[!-~]{4,400}")
-_CHINESE_NEXT = lazy_pattern("(?:[:：]|如下[^\\n]{0,8})[ \t]*\r?\n[ \t>│-]{0,12}(?P<v>[!-~]{6,4000})")
-_SET_AS = lazy_pattern(
-    "(?P<v>[A-Za-z0-9][!-~]{4,60}?)[」』”`\"']?[ ]{0,2}"
-    "(?:设为|作为|就是|是|当)[\u4e00-\u9fff]{0,8}(?:密码|口令|密钥|令牌)"
-)
-
-
-_LOGIN_OF = lazy_pattern(
-    r"\w{2}[ ]?(?:[:：]|是|为)?[ ]{0,2}[A-Za-z][\w.@-]{0,40} ?[/／] ?(?P<v>[A-Za-z0-9][!-.0-~]{4,80})(?![!-~])"
-)
-_CHANGED = lazy_pattern(
-    "[」』”`\"' ]{0,3}(?:改为|改成|换成|变成|→|->)了?[「『“`\"' ]{0,3}(?P<v>[A-Za-z0-9][!-~]{4,200})"
-)
-
-
-def chinese(text: str, places: list[int]) -> Iterator[Found]:
-    """Values after a Chinese cue, in the same sentence or alone on the next line."""
-    for cue in _CHINESE if any(sign in text for sign in "密令钥凭码号パ비ñаП") else ():
-        typed = cue[-1] in "码令ド호ьa"
-        for at in everywhere(text, cue):
-            password = typed and cue != "令牌"
-            value = _after_chinese(text, at + len(cue), password) or plain_chinese(
-                text, at + len(cue), password=password
-            )
-            if value is not None:
-                yield *value, "password" if typed else "secret"
-                changed = _CHANGED.match(text, value[1])
-                if changed is not None and weak(changed["v"], 6):
-                    yield *changed.span("v"), "password" if typed else "secret"
-    for place in places:
-        match = _MIXED.match(text, place)
-        value = _after_chinese(text, match.end(), match[0][:1] in "pP") if match else None
-        if value is not None:
-            yield *value, "secret"
-    for cue in ("登录", "登陆", "账号", "帐号", "账户"):
-        for at in everywhere(text, cue):
-            match = _LOGIN_OF.match(text, at)
-            if match is not None and strong(match["v"]):
-                yield *match.span("v"), "password"
-    for cue in ("设为", "作为", "就是"):
-        for at in everywhere(text, cue):
-            match = _SET_AS.search(text, max(0, at - 70), at + 20)
-            if match is not None and weak(match["v"], 6) and not identifier(match["v"]):
-                yield *match.span("v"), "password"
-
-
-def everywhere(text: str, word: str) -> Iterator[int]:
-    """All places of a word."""
-    at = text.find(word)
-    while at >= 0:
-        yield at
-        at = text.find(word, at + len(word))
-
-
-_USER_AND = lazy_pattern(r"[A-Za-z][\w.@-]{0,40} ?/ ?(?P<v>[!-~]{5,400})")
-
-
-def _after_chinese(text: str, end: int, password: bool) -> tuple[int, int] | None:
-    stop = _SENTENCE_END.search(text, end, end + 40)
-    window = stop.start() if stop else min(len(text), end + 40)
-    match = _CHINESE_VALUE.search(text, end, min(len(text), window + 4_000))
-    if match is None or match.start() >= window:
-        match = _CHINESE_NEXT.search(text, end, end + 60)
-        if match is None:
-            return None
-        start, value = match.start("v"), match["v"]
-    else:
-        start, value = match.start(), match[0]
-    between = text[end:start]
-    if "见" in between or _CHINESE_STOP.search(between) or re.search(r"\bID\b|\n[^\n]*\n", between):
-        return None
-    pair = _USER_AND.match(text, start)
-    if pair is not None:
-        start, value = pair.start("v"), pair["v"]
-    value = re.split(r"[\"'`,;<>()\\]|\*\*", value, maxsplit=1)[0].rstrip(".:!?*")
-    if re.match(r"[A-Za-z_][\w.-]{1,40}=.", value):
-        return None
-    good = (
-        (weak(value, 5) and (not identifier(value) or word_and_number(value) or long_phrase(value)))
-        if password
-        else random_like(value) or (weak(value, 8) and not identifier(value) and re.search("[是为:：]", between))
-    )
-    # Mail providers give sixteen small letters as the code for programs, drives four signs for a share.
-    form = (
-        "[a-z]{16}" if text.endswith("授权码", 0, end) else "[A-Za-z0-9]{4}" if text.endswith("提取码", 0, end) else ""
-    )
-    good = good or (bool(form) and re.fullmatch(form, value) is not None)
-    return (start, start + len(value)) if value and good and not harmless(value) else None
 
 
 _ALONE = lazy_pattern(

@@ -14,13 +14,16 @@ from urllib.parse import unquote
 
 from clew.core.text.lazy import lazy_pattern
 from clew.core.text.redact_blocks import blocks, decoded, is_login, tables
-from clew.core.text.redact_cues import announced, assigned, chinese, cue_places
+from clew.core.text.redact_calls import argument
+from clew.core.text.redact_chinese import chinese
+from clew.core.text.redact_cues import announced, assigned, cue_places
+from clew.core.text.redact_files import filed
 from clew.core.text.redact_places import beside_key_ids, cookies, placed
 from clew.core.text.redact_prose import good_once
 from clew.core.text.redact_shown import grouped, printed
 from clew.core.text.redact_strict import strictly
 from clew.core.text.redact_tokens import may_begin, tokens
-from clew.core.text.redact_values import harmless, words_of
+from clew.core.text.redact_values import Words, harmless, words_of
 from clew.core.text.redact_views import View, continued, joined, without_colours
 
 _ROUNDS = 4
@@ -30,6 +33,7 @@ _CLASSES = bytes(
     (_DIGIT if chr(code).isdigit() else _LETTER) if code < 128 and (chr(code).isalnum() or chr(code) in "_-.~") else 32
     for code in range(256)
 )
+_ARGUMENT_BEFORE = frozenset("'\":+/=")
 _RUN = lazy_pattern(b"[a0]{16,}")
 
 
@@ -58,7 +62,10 @@ def spans(text: str, *, strict: bool = False, known: Iterable[str] = ()) -> list
     view = without_colours(text)
     plain = view.text.encode("ascii", "replace")
     runs_ = runs(plain)
-    inside = _merged(view.text, [*_found(view.text, plain, runs_, strict=strict), *_broken(view, runs_)])
+    lower = plain.lower()
+    words = words_of(lower)
+    found = _found(view.text, runs_, lower, words, strict=strict)
+    inside = _merged(view.text, [*found, *_broken(view, runs_, words)])
     found = _merged(text, _mapped(view, _merged(view.text, [_whole(view.text, span) for span in inside])))
     values = {*known, *known_values(text, found)}
     if not values:
@@ -86,10 +93,9 @@ def placeholder(kind: str, secret: str, key: bytes) -> str:
 
 
 def _found(
-    text: str, plain: bytes, runs_: list[tuple[int, int]], *, strict: bool = False, whole: bool = True
+    text: str, runs_: list[tuple[int, int]], lower: bytes, words: Words, *, strict: bool = False, whole: bool = True
 ) -> Iterator[Span]:
-    """What each rule finds. `plain` is the text with `?` for what is no ASCII, so places are the same."""
-    lower = plain.lower()
+    """What each rule finds. `lower` is the text in lower case with `?` for what is no ASCII, so places are the same."""
     ids: list[tuple[int, int]] = []
     for start, end in runs_:
         for one, two, kind in tokens(text, start, end):
@@ -98,11 +104,13 @@ def _found(
                 if kind in ("aws-key-id", "cloud-key-id"):
                     ids.append((one, two))
         yield from _coded(text, start, end)
-    words = words_of(lower)
+        if text[start - 1 : start] in _ARGUMENT_BEFORE:
+            for one, two, kind in argument(text, start, end):
+                yield Span(one, two, kind)
     places = cue_places(lower, words)
     rules = [assigned(text, places), placed(text, lower, words), cookies(text, lower), beside_key_ids(text, ids)]
     if whole:
-        rules += [blocks(text, lower, words), tables(text, places), announced(text, words)]
+        rules += [blocks(text, lower, words), filed(text, lower, words), tables(text, places), announced(text, words)]
         rules += [good_once(text, lower, words), printed(text), grouped(text, places)]
     if not text.isascii():
         rules.append(chinese(text, places))
@@ -177,11 +185,12 @@ def _whole(text: str, span: Span) -> Span:
     return Span(span.start, continued(text, span.start, span.end), span.kind)
 
 
-def _broken(view: View, runs_: list[tuple[int, int]]) -> Iterator[Span]:
+def _broken(view: View, runs_: list[tuple[int, int]], words: Words) -> Iterator[Span]:
     """Spans that only a view without breaks shows."""
-    for window in joined(view.text, runs_):
+    for window in joined(view.text, runs_, words):
         plain = window.text.encode("ascii", "replace")
-        for span in _found(window.text, plain, runs(plain), whole=False):
+        lower = plain.lower()
+        for span in _found(window.text, runs(plain), lower, words_of(lower), whole=False):
             if window.crosses(span.start, span.end):
                 yield Span(*window.span(span.start, span.end), span.kind)
 

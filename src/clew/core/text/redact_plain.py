@@ -21,7 +21,7 @@ _V = r"(?P<v>[A-Za-z0-9][A-Za-z0-9_!@#%^*+.~-]{3,200})"
 _GOES_ON = r"(?:\\\r?\n[ \t]{0,40})?"
 _ASSIGNED = lazy_pattern(
     r"(?P<close>\\?[\"'`]?\]?\*{0,2})(?P<before>[ \t]{0,20})(?P<sign>=>|:=|\?=|=(?!=)|:(?![:/])|：|＝)\*{0,2}"
-    rf"(?P<after>[ \t]{{0,20}}){_GOES_ON}(?P<quote>\\?[\"'`“‘「]|\*\*)?{_V}"
+    rf"(?P<after>[ \t]{{0,20}}){_GOES_ON}(?:(?:[nNeEbBrRuUL@$]|[uU]&)(?=[\"']))?(?P<quote>\\?[\"'`“‘「]|\*\*)?{_V}"
 )
 _COMMA = lazy_pattern(rf"(?P<q>[\"'])[ \t]{{0,3}},[ \t]{{0,3}}(?P<quote>[\"']){_V}(?P=quote)(?=[ \t]*\))")
 _BESIDE = lazy_pattern(

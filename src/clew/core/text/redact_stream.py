@@ -8,6 +8,7 @@ from collections import Counter
 from clew.core.text.lazy import lazy_pattern
 from clew.core.text.redact_find import Span, cleaned, known_values, replaced, spans
 from clew.core.text.redact_values import random_like
+from clew.core.text.redact_views import NEXT_LINE
 
 CONTEXT = 3_000
 """Characters of what was given out before that are looked at again: cues and heads of tables may stand there."""
@@ -19,7 +20,9 @@ _KNOWN = 1_000
 """Values that are remembered, so that they also go where they stand again without a cue."""
 _PRIVATE = lazy_pattern(r"<private>.*?(?:</private>|\Z)", re.DOTALL | re.IGNORECASE)
 _OPEN, _CLOSE = "<private>", "</private>"
-_GOES_ON = lazy_pattern(r"(?:[A-Za-z0-9+/=_.%~-]{8}|[\\\"'+.&,(=:\uff1a]|如下[^\n]{0,8})[ \t]*\r?\n[ \t]*\Z")
+_GOES_ON = lazy_pattern(
+    rf"(?:[A-Za-z0-9+/=_.%~-]{{8}}|[\\\"'+.&,(=:\uff1a]|(?:{NEXT_LINE})[^\n]{{0,8}})[ \t]*(?:[│┃║][ \t]*)?\r?\n[ \t]*\Z"
+)
 _KEY_BEGIN = lazy_pattern(r"-----BEGIN [A-Z0-9 ]{0,80}PRIVATE KEY(?: BLOCK)?-----")
 _KEY_END = lazy_pattern(r"-----END [A-Z0-9 ]{0,80}PRIVATE KEY(?: BLOCK)?-----")
 _BOUNDARY = lazy_pattern(r"[\s,;}\]]")

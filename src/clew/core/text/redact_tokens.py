@@ -249,6 +249,7 @@ _BEFORE = (
 class _Shape:
     kind: str
     text: str
+    prefix: str
 
 
 @cache
@@ -259,7 +260,7 @@ def _index() -> dict[str, tuple[_Shape, ...]]:
         kind, prefixes, rest = line.split(None, 2)
         for prefix in prefixes.split("|"):
             plain = prefix.replace("\\", "")
-            found.setdefault(plain[:2], []).append(_Shape(kind, prefix + f"(?:{rest})"))
+            found.setdefault(plain[:2], []).append(_Shape(kind, prefix + f"(?:{rest})", prefix))
     return {start: tuple(shapes) for start, shapes in found.items()}
 
 
@@ -372,6 +373,11 @@ def _by_prefix(text: str, start: int, end: int) -> tuple[int, int] | None:
     ):
         return match.start(), match.end()
     return None
+
+
+def shapes_of(token: str) -> list[re.Pattern[str]]:
+    """The shapes of those vendors whose tokens begin like this one."""
+    return [_compiled(shape.text) for shape in _index().get(token[:2], ()) if _compiled(shape.prefix).match(token)]
 
 
 def complete(token: str) -> bool:

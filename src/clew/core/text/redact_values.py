@@ -20,6 +20,7 @@ _HARMLESS = lazy_pattern(
     | (?:(?:the|new|old|db|test|user)?[_-]?(?:pass(?:word|wd)?|passphrase|pwd|secret|token|key|api[_-]?key)
         |user(?:name)?|admin|root|test|foo|bar|baz|guest|generate|generate[_-]?me|todo|tbd|n/a)s?
     | (?:test|fake|mock)[_-]?(?:token|key|secret|pass(?:word)?)s?
+    | (?:pass(?:word|wd)?|pwd|secret)[_-]?[0-9]{1,4}  # as tests have them
     | (.)\1*                                          # one character again and again
     | .*(?:x{6,}|\*{3,}|\.{3}|0{10,}|…|<[a-z]|•|█|\u00d7{3,}).*
     | (?:os|env|process|settings|config|self|cls|this|secrets|request|args|options|ctx|app|var|local|data|module|each
@@ -38,6 +39,11 @@ _HARMLESS = lazy_pattern(
     | [\w.+-]+@[\w-]+(?:\.[\w-]+)+                    # a mail address
     """
 )
+_PLACE_IN_FILE = lazy_pattern(
+    r"(?i)(?:[a-z]:)?[\w./\\@~+-]{0,180}[\w-]\.[a-z]{1,6}(?::[0-9]{1,6}){1,2}"
+    r"|(?:node|file|webpack(?:-internal)?|https?):[^\s@]{1,180}(?::[0-9]{1,6}){2}"
+)
+"""Where code stands, as a stack has it, or a host with its port."""
 _PATH = lazy_pattern(r"(?i)(?:~|\.{1,2}|[a-z]:)?[\\/](?:[\w.@-]+[\\/])*[\w.@-]*")
 _HASH = lazy_pattern(
     r"\$(?:2[abxy]?|5|6|1|y|argon2\w*|scrypt|pbkdf2[\w-]*|apr1)\$|pbkdf2_sha|scrypt:|argon2|\{S?SHA", re.IGNORECASE
@@ -49,6 +55,7 @@ _UUID = lazy_pattern(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 _TOKEN = lazy_pattern(r"[A-Za-z0-9_+/=.~%:@!#^*$,-]+")
 _STEMS = bytes(code if chr(code).isalnum() and code < 128 else 32 for code in range(256))
 _VOWELS = frozenset("aeiouyAEIOUY")
+_PLAIN_VOWELS = frozenset("aeiouAEIOU")
 
 
 _FORM_WORDS = frozenset(
@@ -90,6 +97,7 @@ def harmless(value: str) -> bool:
     return (
         (len(words) >= 2 and all(word.lower() in _FORM_WORDS for word in words))
         or _HARMLESS.fullmatch(value[:200]) is not None
+        or (":" in value and _PLACE_IN_FILE.fullmatch(value[:200]) is not None)
         or (_PATH.fullmatch(value[:200]) is not None and not random_like(value.replace("/", ""), 30))
         or _HASH.match(value) is not None
         or _SESSION.fullmatch(value) is not None
@@ -126,6 +134,8 @@ def random_like(value: str, least: int = 16) -> bool:
         return re.search(r"[0-9][A-Za-z]{2}", value) is not None
     if digits >= 2 and value.isalnum() and (value.isupper() or len(re.findall(r"[0-9]+(?=[A-Za-z])", value)) >= 3):
         return True
+    if not letters and len(value) == 55 and re.fullmatch(r"(?:[0-9]{6}-){7}[0-9]{6}", value):
+        return True  # What unlocks a disk of Windows.
     if letters < 3 or (letters + digits) * 10 < len(value) * 6:
         return False
     mean = letters / len(pieces)
@@ -163,6 +173,25 @@ def weak(value: str, least: int = 5) -> bool:
     if digits:
         return True
     return phrase(value) or re.search(r"[!#%^*@+&?]", value) is not None
+
+
+def ended(value: str, signs: str) -> str:
+    """A value without the signs at its end that belong to the sentence; `!` before a full stop is its own."""
+    bare = value.rstrip(signs)
+    rest = value[len(bare) :]
+    own = len(rest) - len(rest.lstrip("!"))
+    return value[: len(bare) + own] if bare and rest[own : own + 1] in (".", ",", ";", ")") and own else bare
+
+
+def four_groups(value: str) -> bool:
+    """Four groups or more of four signs that make no words: passwords for programs, seeds of an authenticator."""
+    if re.fullmatch(r"(?:[a-z2-7]{4} ){3,15}[a-z2-7]{4}|(?:[A-Z2-7]{4} ){3,15}[A-Z2-7]{4}", value) is None:
+        return False
+    bare = value.replace(" ", "")
+    words = sum(not set(group) & _PLAIN_VOWELS for group in value.split())
+    return (
+        words > 0 and (not bare.isdigit()) and (bare.isalpha() or len(bare) >= 24 or sum(map(str.isdigit, bare)) >= 2)
+    )
 
 
 def strong(value: str) -> bool:

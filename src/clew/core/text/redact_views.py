@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from clew.core.text.lazy import lazy_pattern
-from clew.core.text.redact_tokens import complete, may_begin, tokens
-from clew.core.text.redact_values import harmless, identifier, is_hex, is_uuid, random_like
+from clew.core.text.redact_tokens import complete, may_begin, shapes_of, tokens
+from clew.core.text.redact_values import Words, harmless, identifier, is_hex, is_uuid, random_like, stem_of
 
 _ANSI = lazy_pattern(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)|[()][A-Z0-9])")
 _UNSEEN = lazy_pattern(
@@ -21,11 +21,20 @@ _WIDE_SIGN = lazy_pattern("[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a]")
 _WIDE = {ord(wide): ord(wide) - 0xFEE0 for wide in map(chr, range(0xFF10, 0xFF5B)) if wide.isalnum()}
 _TOKEN_SIGNS = string.ascii_letters + string.digits + "+/=_.%~-"
 _RIGHT = lazy_pattern(r"(?![-=_.~%/+]{2})[A-Za-z0-9+/_.%~-]+(?:={1,2}(?![A-Za-z0-9]))?")
-_NEWLINE = lazy_pattern(r"\r?\n[ \t]{0,20}([+\-|>│#][ \t]{0,4})?")
+_NEWLINE = lazy_pattern(r"(?:[ \t]{0,200}[│┃║])?[ \t]{0,8}\r?\n[ \t]{0,20}([+\-|>│┃║#][ \t]{0,4})?")
 _SIGNS = lazy_pattern(r"\\\r?\n[ \t]{0,20}|([\"'])[ \t]{0,8}[+.&]?[ \t]{0,8}\\?\r?\n?[ \t]{0,40}[+.&]?[ \t]{0,8}\1")
+NEXT_LINE = "如下|见下|下面|是这个|就这个|这个|在这里|在这儿|在这|给你|发你|贴在"
+"""What says in Chinese that a value stands on the next line, for a pattern."""
+_BEFORE_BREAK = frozenset("\r\n \t│┃║")
+_PIECES = 8
+"""Lines that one token may take."""
 _CHECK = lazy_pattern(r"=[A-F0-9]{8}(?!\w)")
-_SHORT = ("AKIA", "ASIA", "LTAI", "glpat-", "ghp_", "xoxb-")
-_LINE_END = lazy_pattern(r"[ \t]{0,200}[│|]?[ \t]{0,20}(?:\r?\n|\r?\Z)")
+_SHORT = (
+    "AKIA", "ASIA", "LTAI", "glpat-", "ghp_", "ghs_", "gho_", "xoxb-", "xoxp-", "dt0c", "hvs.", "npm_", "hf_",
+    "dop_v1_", "GOCSPX-", "AIza", "shpat_", "glsa_", "sntrys_",
+)  # fmt: skip
+_STEMS = {prefix: stem_of(prefix.lower().encode()) for prefix in _SHORT}
+_LINE_END = lazy_pattern(r"[ \t]{0,200}[│┃║|]?[ \t]{0,20}(?:\r?\n|\r?\Z)")
 _RUN_SIGNS = string.ascii_letters + string.digits + "_.~-"
 
 
@@ -64,12 +73,13 @@ def without_colours(text: str) -> View:
     return _cut(text, 0, [match.span() for match in _ANSI.finditer(text)]) if "\x1b" in text else View(text)
 
 
-def joined(text: str, runs: Iterable[tuple[int, int]]) -> Iterator[View]:
+def joined(text: str, runs: Iterable[tuple[int, int]], words: Words) -> Iterator[View]:
     """Windows of the text in which values broken over lines or by signs of a program are whole again.
 
-    `runs` are the long runs of token characters: only they are looked at for breaks without any sign.
+    `runs` are the long runs of token characters: only they are looked at for breaks without any sign. `words`: the
+    different words of the text.
     """
-    cuts = sorted({*_at_line_ends(text, [*runs, *_short_starts(text)]), *_at_signs(text)})
+    cuts = sorted({*_at_line_ends(text, [*runs, *_short_starts(text, words)]), *_at_signs(text)})
     group: list[tuple[int, int]] = []
     for cut in cuts:
         if group and cut[0] < group[-1][1]:
@@ -82,10 +92,10 @@ def joined(text: str, runs: Iterable[tuple[int, int]]) -> Iterator[View]:
         yield _window(text, group)
 
 
-def _short_starts(text: str) -> Iterator[tuple[int, int]]:
+def _short_starts(text: str, words: Words) -> Iterator[tuple[int, int]]:
     """Beginnings of short tokens, too short to be a long run when they are cut."""
     for prefix in _SHORT:
-        at = text.find(prefix)
+        at = text.find(prefix) if _STEMS[prefix] in words.all else -1
         while at >= 0:
             yield at, _end(text, at)
             at = text.find(prefix, at + 4)
@@ -97,6 +107,11 @@ def _at_line_ends(text: str, runs: Iterable[tuple[int, int]]) -> Iterator[tuple[
         end = _end(text, end)
         left = left_of(text, end)
         value = left.rpartition("=")[2] or left.rstrip("=").rpartition("=")[2]
+        if text[end : end + 1] in _BEFORE_BREAK and len(value) >= 6:
+            whole = _shape_goes_on(text, value, end)
+            if whole:
+                yield from whole
+                continue
         if len(value) < (8 if value.startswith(_SHORT) else 12) or not (random_like(value, 12) or _prefixed(value)):
             continue
         right = _next_piece(text, value, end)
@@ -138,6 +153,30 @@ def _next_piece(text: str, value: str, end: int) -> tuple[int, int] | None:
     stop = tail.end() if tail else right.end()
     quoted = text[stop : stop + 1] in ('"', "'", "`") and line.count(text[stop]) % 2 == 1
     return (cut.end(), stop) if quoted or _LINE_END.match(text, stop) else None
+
+
+def _shape_goes_on(text: str, value: str, end: int) -> list[tuple[int, int]]:
+    """The breaks of a token whose own form shows that it goes on below: it fits with the next lines, not without."""
+    shapes = shapes_of(value)
+    if not shapes or any(shape.match(value) for shape in shapes):
+        return []
+    line = text[max(text.rfind("\n", max(0, end - 4_000), end) + 1, end - 4_000) : end]
+    cuts: list[tuple[int, int]] = []
+    for _ in range(_PIECES):
+        cut = _NEWLINE.match(text, end)
+        right = _RIGHT.match(text, cut.end(), cut.end() + 2_000) if cut is not None else None
+        if cut is None or right is None or not _LINE_END.match(text, right.end()):
+            return []
+        if cut[1] and line.lstrip()[:1] != cut[1][0]:
+            return []
+        piece = right[0]
+        if len(piece) >= 12 and (not any(map(str.isdigit, piece)) or identifier(piece)):
+            return []
+        cuts.append((end, cut.end()))
+        value, end = value + piece, right.end()
+        if any(match and match.end() == len(value) for match in (shape.match(value) for shape in shapes)):
+            return cuts
+    return []
 
 
 def _rest_of(value: str, right: str) -> bool:
