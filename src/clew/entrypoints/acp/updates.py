@@ -75,7 +75,8 @@ def _aside(event: Event, words: Words) -> str:
             told = ", ".join(f"{printable(name)} ({id_})" for id_, name in zip(ids, names, strict=True))
             return f"{words('Notes that came to mind')}: {told}"
         case Retrying(reason=reason, wait=wait):
-            return f"{words('The request is sent again')} ({wait:.0f} s): {printable(reason)}"
+            seconds = f"{wait:.1f}".removesuffix(".0")
+            return f"{words('The request is sent again')} ({seconds} s): {words(printable(reason))}"
         case WindowOpened(window=window, reason=reason):
             return f"{words('A fresh window')} ({window}): {printable(reason)}"
         case Drifted(missing=missing, contradicted=contradicted):

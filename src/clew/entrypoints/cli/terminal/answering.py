@@ -14,6 +14,8 @@ _QUIET: Final = 0.4
 """Seconds without a key before a question takes keys."""
 _HELD: Final = 0.3
 """Seconds without another key before a letter counts: the letters of a word come faster."""
+_LASTING: Final = 0.7
+"""The same for what holds longer than once: also whoever looks for each key types faster."""
 _BURST: Final = 0.05
 """Seconds between two keys that no hand has typed."""
 
@@ -46,13 +48,15 @@ class Answering:
         if self.screen.mode == "line" and idle and not self.blocked:
             self.screen.ask()
 
-    def key(self, key: str, offered: str) -> None:
-        """A printable key: one of the letters that are offered, or typing, together with the letter before it."""
+    def key(self, key: str, offered: str, lasting: str) -> None:
+        """A printable key: one of the letters that are offered, or typing, together with the letter before it. Letters
+        of `lasting` allow something for longer than once."""
         if self.held or key.lower() not in offered:
             self.type(key)
             return
         self.held, self._since = key, time.monotonic()
-        self._timer = asyncio.get_running_loop().call_later(_HELD, self._meant)
+        seconds = _LASTING if key.lower() in lasting else _HELD
+        self._timer = asyncio.get_running_loop().call_later(seconds, self._meant)
         self.screen.app.invalidate()
 
     def type(self, text: str, *, pasted: bool = False) -> None:

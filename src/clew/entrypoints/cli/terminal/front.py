@@ -324,8 +324,10 @@ class Front:
 
     def answered(self, key: str) -> None:
         """A printable key while the question takes keys."""
-        offered = "yan" if self.asking is not None and self.asking.rule is not None else "yn"
-        self.answering.key(key, offered)
+        question = self.asking
+        if question is not None:
+            offered = "yn" if question.rule is None else "yan"
+            self.answering.key(key, offered, "ya" if question.effect.remembered else "a")
 
     def _answered(self, letter: str) -> None:
         """One of the letters that are offered, and it was meant."""
