@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
+import signal
 import socket
 import stat
 import threading
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +17,8 @@ from typing import Any
 import pytest
 from tests.command import clew, write
 from tests.wire.served import Served, served
+
+from clew.entrypoints.mcp.http import MOST_CONNECTIONS, STRANGE_SECONDS
 
 pytestmark = pytest.mark.requirement("F-02")
 
@@ -59,6 +64,32 @@ def call(name: str, arguments: Mapping[str, Any], ident: int = 2, **params: Any)
         "jsonrpc": "2.0", "id": ident, "method": "tools/call",
         "params": {"name": name, "arguments": arguments, **params},
     }  # fmt: skip
+
+
+def test_connections_without_a_token_hold_nobody_up_for_long(home: Path, repo: Path) -> None:
+    with served(repo) as server, contextlib.ExitStack() as open_:
+        for _ in range(MOST_CONNECTIONS + 6):
+            open_.enter_context(socket.create_connection(("127.0.0.1", server.port), 5))
+
+        def begun() -> bool:
+            try:
+                return bool(begin(server))
+            except (OSError, http.client.HTTPException):
+                return False
+
+        until = time.monotonic() + 4 * STRANGE_SECONDS
+        while not begun():
+            assert time.monotonic() < until
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_server_that_is_ended_says_that_and_no_more(home: Path, repo: Path, number: signal.Signals) -> None:
+    with served(repo) as server:
+        begin(server)
+        server.process.send_signal(number)
+        assert server.process.wait(20) != 0
+        assert server.process.stderr is not None
+        assert server.process.stderr.read().strip() == "interrupted"
 
 
 def test_a_session_begins_serves_and_ends(home: Path, repo: Path) -> None:

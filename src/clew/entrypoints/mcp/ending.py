@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
@@ -23,7 +24,9 @@ def run_until_stopped(work: Callable[[], None]) -> int:
         except BaseException as error:
             failed.append(error)
         finally:
-            os.write(writing, b"\0")
+            # After a signal nobody reads any more.
+            with contextlib.suppress(BrokenPipeError):
+                os.write(writing, b"\0")
 
     def stop(number: int, frame: object) -> None:
         os.write(writing, bytes((number,)))

@@ -47,6 +47,8 @@ MOST_SESSIONS: Final = 256
 MOST_CONNECTIONS: Final = 64
 SILENT_SECONDS: Final = 75.0
 """After so long without a request a connection is closed; its session stays."""
+STRANGE_SECONDS: Final = 5.0
+"""So long may a connection be silent on which nobody has shown the token: it takes the place of another."""
 
 
 class Door(ThreadingHTTPServer):
@@ -154,7 +156,7 @@ class Visit(BaseHTTPRequestHandler):
     """One connection."""
 
     protocol_version = "HTTP/1.1"
-    timeout = SILENT_SECONDS
+    timeout = STRANGE_SECONDS
     server_version = "clew"
     sys_version = ""
 
@@ -202,6 +204,7 @@ class Visit(BaseHTTPRequestHandler):
             return self._refuse(401, "a token is needed: Authorization: Bearer …", {"WWW-Authenticate": "Bearer"})
         if urlsplit(self.path).path.rstrip("/") != PATH:
             return self._refuse(404, f"the server is at {PATH}")
+        self.connection.settimeout(SILENT_SECONDS)
         return True
 
     @property
