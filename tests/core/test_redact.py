@@ -617,3 +617,30 @@ def test_nearly_all_secrets_of_forms_without_a_rule_of_their_own_are_gone(part: 
         ]
     assert number >= 150
     assert len(left) <= 0.05 * number, left
+
+
+@pytest.mark.requirement("W-09", "Q-05")
+@pytest.mark.parametrize("said", [
+    "the password is {}", "password: {}", "密码：{}", "口令：{}", "登录密码为{}", "db password = {}", "密码是 {}",
+    "Use password {} for the router.", "my wifi password is {} and the ssid is home",
+])  # fmt: skip
+@pytest.mark.parametrize(("signs", "length", "share"), [
+    (string.ascii_letters + string.digits, 10, 0.93), (string.ascii_letters, 8, 0.85),
+    (string.ascii_lowercase + string.digits, 8, 0.9),
+])  # fmt: skip
+def test_a_drawn_password_behind_a_clear_sentence_goes_whatever_its_letters_look_like(
+    said: str, signs: str, length: int, share: float
+) -> None:
+    drawn = ["".join(random.Random(seed).choices(signs, k=length)) for seed in range(120)]
+    gone_ = sum(one not in redact(said.format(one), KEY).text for one in drawn)
+    assert gone_ >= share * len(drawn), gone_
+
+
+def test_names_of_code_and_products_behind_password_stay() -> None:
+    for name in ("isInUse", "userNameField", "getToken", "apiKeyId", "toUpperCase", "fromEnv", "idToUse", "dbCfgPw"):
+        text = f"    password: {name},\n"
+        assert redact(text, KEY).text == text
+
+
+def test_the_number_behind_a_pin_code_goes() -> None:
+    assert "4839" not in redact("the pin code is 4839", KEY).text

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from clew.core.text.lazy import lazy_pattern
 from clew.core.text.redact_names import Cue
-from clew.core.text.redact_said import of_code, said_of_secrets
+from clew.core.text.redact_said import named_in_code, of_code, said_of_secrets
 from clew.core.text.redact_values import harmless, letters_drawn, random_like, word_and_number
 
 Found = tuple[int, int]
@@ -110,6 +110,18 @@ def _drawn(value: str) -> bool:
     return len(value) < 3 * len(pieces) or sum(char in "aeiouyAEIOUY" for char in value) * 6 < len(value)
 
 
+def _shuffled(value: str) -> bool:
+    """Short, with letters of both cases that change too often for the words of a name, or words that nobody can say:
+    `iFoNPcbdaKw`, `dS5OnGmAFX`, `mjwKfqr`."""
+    pieces = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", value)
+    letters = sum(map(len, pieces))
+    if not 7 <= len(value) <= 16 or not value.isalnum() or len(pieces) < 2 or named_in_code(pieces):
+        return False
+    if len(pieces) > 2 and letters < 3 * len(pieces):
+        return True
+    return any(len(piece) > 2 and not re.search("(?i)[aeiouy]", piece) for piece in pieces)
+
+
 def is_plain_value(value: str, cue: Cue, name: str, *, quoted: bool = False) -> bool:
     """Whether a word may be the value of a secret with this name. `quoted`: it is no name of code by its notation."""
     if harmless(value) or said_of_secrets(value) or not any(map(str.isalpha, value)):
@@ -117,9 +129,11 @@ def is_plain_value(value: str, cue: Cue, name: str, *, quoted: bool = False) -> 
     if word_and_number(value) and not of_code(value):
         return True
     low, bare = value.lower(), re.sub(r"[^a-z]", "", name.lower())
-    if low in bare or of_code(value) or re.search(r"[A-Za-z]\.[A-Za-z]", value):
+    if low in bare or (of_code(value) and not _shuffled(value)) or re.search(r"[A-Za-z]\.[A-Za-z]", value):
         return False
-    if not quoted and ("_" in value or (re.match(r"[a-z]+[A-Z]", value) and not _drawn(value))):
+    if not quoted and (
+        "_" in value or (re.match(r"[a-z]+[0-9]*[A-Z]", value) and not _drawn(value) and not _shuffled(value))
+    ):
         return False
     if _drawn(value) or random_like(value):
         return True
@@ -226,7 +240,7 @@ def _after_flag(text: str, start: int, end: int, cue: Cue, name: str) -> Found |
 
 
 _USED = lazy_pattern(
-    r" [\"'`“]?(?P<v>[A-Za-z][A-Za-z0-9_!@#%^*+~-]{4,60})[\"'`”]?"
+    r" [\"'`“]?(?P<v>[A-Za-z0-9][A-Za-z0-9_!@#%^*+~-]{4,60})[\"'`”]?"
     r"(?=[.,;!?]?(?:[ \t]*(?:\r?\n|\Z)| (?:for|to|on|in|at|and|when|if|as|please)\b))"
 )
 _WITH = lazy_pattern(r"(?i)\b(?:us(?:e|es|ed|ing)|with|enter|type|try) (?P<the>the )?\Z")
@@ -239,8 +253,10 @@ def _used(text: str, start: int, end: int, cue: Cue, name: str) -> Found | None:
     if before is None or match is None or not is_plain_value(match["v"], cue, name):
         return None
     # `use password callbacks` is a thing that passwords have, `use the password walrus` is one.
-    sure = before["the"] and match["v"][-1] != "s" and name.lower() not in _PASSING
-    return match.span("v") if sure or _typed(match["v"]) else None
+    value = match["v"]
+    sure = before["the"] and value[-1] != "s" and name.lower() not in _PASSING
+    inside = re.search(r"[0-9][A-Za-z]+[0-9]|[A-Za-z][0-9]+[A-Za-z]", value) is not None and not of_code(value)
+    return match.span("v") if sure or inside or _typed(value) or _drawn(value) or _shuffled(value) else None
 
 
 def _said(text: str, start: int, end: int, cue: Cue, name: str) -> Found | None:

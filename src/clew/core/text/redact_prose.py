@@ -184,7 +184,7 @@ _LOCKS = (
 )
 _ONCE = lazy_pattern(
     r"(?i)(?:验证码|动态码|校验码|动态口令)(?:是|为|：|:|\s){0,3}(?P<zh>[0-9]{4,8})(?![0-9])"
-    rf"|\b(?:verification|security|one-time|login|sign-in|2fa|sms|auth(?:entication)?|confirmation|otp|access|door|gate)"
+    rf"|\b(?:verification|security|one-time|login|sign-in|2fa|sms|auth(?:entication)?|confirmation|otp|access|door|gate|pin)"
     r" (?:code|pin|passcode)(?: (?:is|was)(?: now| still)?|[:：])?[*`]{0,3} ?[:]?[*`]{0,3} ?"
     r"(?P<en>[0-9]{4,8}|[A-Z]-[0-9]{4,8})(?!\w|\.[0-9])"
     rf"|\b(?:{_LOCKS}) (?:code|pin|passcode|combination|combo)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from clew.core.text.lazy import lazy_pattern
 
@@ -108,3 +109,9 @@ def of_code(value: str) -> bool:
     return any(piece.lower() in _CODE for piece in pieces) and not re.search(
         r"[0-9][A-Za-z]*[0-9]|[a-z][0-9]{2,}[a-z]{2}", value
     )
+
+
+def named_in_code(pieces: Sequence[str]) -> bool:
+    """Whether the parts of a value hold a word that code gives to its names, or two of the little words between."""
+    known = [piece for piece in map(str.lower, pieces) if len(piece) > 1 and (piece in _CODE or piece in _SAID)]
+    return len(known) > 1 or any(len(piece) > 2 for piece in known)
