@@ -434,6 +434,34 @@ def test_a_check_fails_where_something_is_wrong_and_mends_what_it_can(harbour: P
     assert clew("memory", "check", "--fix", cwd=harbour).status == 0
 
 
+@pytest.mark.requirement("W-01")
+def test_a_document_that_cannot_be_mended_keeps_no_other_from_it(harbour: Path, home: Path) -> None:
+    sound = "---\nname: {}\ndescription: d\n---\n\nText.\n"
+    write(home / "clew" / "memory", {
+        "user/aaa.md": sound.format("aaa"), "user/zzz.md": sound.format("zzz"),
+        "user/mmm.md": "---\nname: mmm\ndescription: " + "d " * 40_000 + "\n---\n\nText.\n",
+    })  # fmt: skip
+    done = clew("memory", "check", "--fix", "--json", cwd=harbour)
+    assert done.json["mended"] == ["user/aaa.md", "user/zzz.md"]
+    assert "`user/mmm.md` is not mended" in done.err and done.status == 1
+    assert any(one["path"] == "user/mmm.md" for one in done.json["findings"])
+
+
+@pytest.mark.requirement("W-01", "Q-46")
+def test_a_folder_that_leads_out_of_the_memory_or_is_none_is_a_finding(harbour: Path, home: Path) -> None:
+    clew("note", "The crane is locked by hand.", "--name", "crane", cwd=harbour)
+    (notes,) = (home / "clew" / "memory").glob("workspaces/*/notes")
+    elsewhere = home / "cloud"
+    notes.rename(elsewhere)
+    notes.symlink_to(elsewhere)
+    found = clew("memory", "check", cwd=harbour)
+    assert found.status == 1 and "notes:1: it is a link out of the memory" in found.out
+    assert "documents that cannot be read: 1" in clew("memory", "list", cwd=harbour).err
+    notes.unlink()
+    notes.write_text("a file\n", encoding="utf-8")
+    assert "a file is where a folder belongs" in clew("memory", "check", cwd=harbour).out
+
+
 @pytest.mark.requirement("W-01", "W-14")
 def test_a_document_without_an_id_opens_by_its_path(harbour: Path, home: Path) -> None:
     write(home / "clew" / "memory", {"user/taste.md": "# Taste\n\nTabs, never blanks.\n"})

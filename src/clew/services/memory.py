@@ -274,7 +274,11 @@ class Memory:
         if fix:
             everything, before = list(self.documents.read_all(self.progress)), self._known.ids_indexed()
             for path, changes in mends(everything, self.documents.new_id, before).items():
-                receipt = self.documents.set_fields(path, changes)
+                try:
+                    receipt = self.documents.set_fields(path, changes)
+                except ClewError as error:
+                    self.notices.append(f"`{path}` is not mended: {error}")
+                    continue
                 mended.append(receipt)
                 self._saved("edited", receipt, "mended " + ", ".join(changes))
         documents = list(self.documents.read_all(self.progress))

@@ -341,10 +341,18 @@ class Documents:
                             what = "the name of the file holds a secret, so it is neither searched nor hinted"
                             yield prefix + clean, unreadable_document(printable(prefix + clean), what, "rename it")
                         continue
-                    if name.startswith(".") or name == ARCHIVE or (entry.is_symlink() and not self._inside(path, root)):
+                    if name.startswith(".") or name == ARCHIVE:
+                        continue
+                    tier = tier_of(f"{path}/x.md") is not None
+                    if entry.is_symlink() and not self._inside(path, root):
+                        if (tier or (holds and name[-3:].lower() == ".md")) and _leads_out(path, root):
+                            what = "it is a link out of the memory, so nothing behind it is read"
+                            yield path, unreadable_document(path, what, "put the files themselves there")
                         continue
                     if entry.is_dir():
                         folders.append((path, depth + 1))
+                    elif tier and not holds:
+                        yield path, unreadable_document(path, "a file is where a folder belongs", "move that file away")
                     elif holds and name[-3:].lower() == ".md" and not document_of(path):
                         yield path, _stat_of(path, entry)
             queue += [one for one in reversed(folders) if one[1] <= _MOST_DEPTH]
@@ -498,3 +506,9 @@ def _conflict(path: str, expected: str, found: str) -> Conflict:
         expected=expected,
         found=found,
     )
+
+
+def _leads_out(path: str, root: str) -> bool:
+    """Whether a link leads to something that is there, outside of the root."""
+    real = os.path.realpath(os.path.join(root, path))
+    return os.path.exists(real) and os.path.relpath(real, root).split(os.sep)[0] == ".."

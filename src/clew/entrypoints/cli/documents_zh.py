@@ -105,7 +105,7 @@ DOCUMENTS: dict[str, str] = {
     "locked": "加锁",
     "permission denied": "没有权限",
     "the disk is read-only": "磁盘只读",
-    "check the rights of the memory root, or set `memory_root` to another folder": "请检查记忆目录的权限，或把 `memory_root` 设为其他目录",
+    "give yourself the right to write there, or set CLEW_HOME to a folder that you may write to": "请取得该处的写权限，或把 CLEW_HOME 设为你可以写入的目录",
     "check the disk": "请检查磁盘",
     "there is no document `{}`": "没有文档 `{}`",
     "`clew memory list` shows what there is": "`clew memory list` 会列出现有文档",
