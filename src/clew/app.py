@@ -187,8 +187,7 @@ class App:
         from clew.stores.documents import Documents
 
         root = self.home.data / "memory"
-        if not self.left_behind:
-            remember(self.workspace, self.home)
+        remember(self.workspace, self.home)
         return Memory(
             documents=Documents(root, redact=self.redactor),
             index_path=self.home.cache / "index" / "memory.db",
@@ -303,13 +302,10 @@ class App:
     @property
     def left_behind(self) -> str:
         """The id that this workspace had before, where notes lie under that and none under the present one yet."""
-        workspaces = self.home.data / "memory" / "workspaces"
-        former = self.workspace.former or ""
-        return (
-            former
-            if former and (workspaces / former).is_dir() and not (workspaces / self.workspace.id).exists()
-            else ""
-        )
+        memory = self.home.data / "memory" / "workspaces"
+        if (memory / self.workspace.id / "notes").exists():
+            return ""
+        return next((one for one in self.workspace.formers if (memory / one).is_dir()), "")
 
     @cached_property
     def catalogue(self) -> Catalogue:

@@ -178,14 +178,21 @@ def test_one_id_for_two_remotes_is_reported_and_not_remembered(repo: Path, home:
 
 def test_a_folder_that_gets_a_remote_tells_its_former_id(repo: Path, home: Home) -> None:
     first = found(repo, home)
-    assert first.former is None
+    assert first.formers == ()
     assert remember(first, home)
-    assert found(repo, home).former is None
+    assert found(repo, home).formers == ()
     git(repo, "remote", "add", "origin", "https://github.com/owner/tool")
     second = found(repo, home)
-    assert (second.origin, second.former) == ("remote", first.id)
+    assert (second.origin, second.formers) == ("remote", (first.id,))
     assert remember(second, home)
-    assert found(repo, home).former is None
+    assert found(repo, home).formers == (first.id,)
+    git(repo, "remote", "set-url", "origin", "https://github.com/other/tool")
+    third = found(repo, home)
+    assert third.formers == (second.id, first.id)
+    assert remember(third, home)
+    assert found(repo, home).formers == (second.id, first.id)
+    git(repo, "remote", "set-url", "origin", "https://github.com/owner/tool")
+    assert found(repo, home).formers == (third.id,)
 
 
 @pytest.mark.requirement("F-08")

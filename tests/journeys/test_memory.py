@@ -435,6 +435,23 @@ def test_a_check_fails_where_something_is_wrong_and_mends_what_it_can(harbour: P
 
 
 @pytest.mark.requirement("W-01")
+def test_every_command_says_where_the_notes_of_a_former_id_lie_until_there_are_notes_here(
+    harbour: Path, home: Path
+) -> None:
+    clew("note", "The crane is locked by hand.", "--name", "crane lock", cwd=harbour)
+    git(harbour, "remote", "add", "origin", "https://github.com/ada/harbour")
+    commands = (
+        ("memory", "list"), ("memory", "search", "crane"), ("recall", "crane"), ("ask", "how is the crane locked?"),
+        ("context", "how is the crane locked?"), ("audit",), ("handoff",), ("plan",), ("log", "Looked at the crane."),
+        ("memory", "check"),
+    )  # fmt: skip
+    for command in commands:
+        assert "workspaces.toml" in clew(*command, cwd=harbour).err, command
+    assert "workspaces.toml" in clew("note", "Berths are numbered.", "--name", "berths", cwd=harbour).err
+    assert "workspaces.toml" not in clew("memory", "list", cwd=harbour).err
+
+
+@pytest.mark.requirement("W-01")
 def test_a_document_that_cannot_be_mended_keeps_no_other_from_it(harbour: Path, home: Path) -> None:
     sound = "---\nname: {}\ndescription: d\n---\n\nText.\n"
     write(home / "clew" / "memory", {

@@ -67,8 +67,8 @@ class Workspace:
     key: str
     """What was hashed: `github.com/owner/name`, the id of a commit, or a path."""
     collision: Collision | None = None
-    former: str | None = None
-    """The id that this folder had before, where it differs: notes may lie there."""
+    formers: tuple[str, ...] = ()
+    """The ids that this folder had before, the latest first: notes may lie there."""
     second: str = ""
     """The commit after the first, where the first is the key and was not known here; it tells twins apart."""
     twin: str = ""
@@ -103,10 +103,11 @@ def resolve(cwd: Path, home: Home, git: Git | NoRepository) -> Workspace:
     former = before if before != ident else None
     if before is None and origin == "path" and not alias:
         former = _moved_from(known, root)
+    formers = () if alias else _formers(known, ident, former)
     twin, twin_id = (parted.twin, made) if parted.twin and not alias else ("", "")
     name = _name(origin, key, root, git)
     return Workspace(
-        ident, name, root, isinstance(git, Git), origin, key, collision, former, parted.second, twin, twin_id
+        ident, name, root, isinstance(git, Git), origin, key, collision, formers, parted.second, twin, twin_id
     )
 
 
@@ -136,6 +137,8 @@ def remember(workspace: Workspace, home: Home, *, told: bool = False) -> bool:
         known.seconds.setdefault(workspace.id, workspace.second)
     if told and workspace.twin:
         known.told.add(workspace.id)
+    if workspace.formers:
+        known.formers[workspace.id] = workspace.formers[0]
     return _write(home.state / KNOWN_FILE, known)
 
 
@@ -276,6 +279,16 @@ def _place(root: Path) -> str:
     return f"{status.st_dev}:{status.st_ino}:"
 
 
+def _formers(known: _Known, ident: str, former: str | None) -> tuple[str, ...]:
+    """All ids before this one, the latest first."""
+    found: list[str] = []
+    one = former or known.formers.get(ident)
+    while one and one != ident and one not in found:
+        found.append(one)
+        one = known.formers.get(one)
+    return tuple(found)
+
+
 def _moved_from(known: _Known, root: Path) -> str | None:
     """The id of a folder that lay elsewhere when it was seen last, and that this one must be: it is gone from there.
 
@@ -346,6 +359,8 @@ class _Known:
     places: dict[str, str] = field(default_factory=dict[str, str])
     """By folder that is known by its path alone: `DEVICE:INODE:SECOND`, by which it is known when it was renamed, and
     when it was seen."""
+    formers: dict[str, str] = field(default_factory=dict[str, str])
+    """By id: the one that its folder had before."""
     newer: bool = False
     """Written by a newer Clew: read what is understood, write nothing."""
 
@@ -360,7 +375,8 @@ def _known(home: Home) -> _Known:
         seconds = {ident: str(row["second"]) for ident, row in workspaces.items() if ident in keys and "second" in row}
         told = {ident for ident, row in workspaces.items() if row.get("apart") is True}
         places = {root: str(place) for root, place in found.get("places", {}).items() if root in roots}
-        return _Known(keys, origins, roots, seconds, told, places, newer=found["format"] > _FORMAT)
+        formers = {str(ident): str(one) for ident, one in found.get("formers", {}).items() if _ID.fullmatch(str(one))}
+        return _Known(keys, origins, roots, seconds, told, places, formers, newer=found["format"] > _FORMAT)
     except (UsageError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         # Only a convenience: a damaged file is as good as none.
         return _Known({}, {}, {})
@@ -376,9 +392,11 @@ def _write(path: Path, known: _Known) -> bool:
         if ident in known.told:
             rows[ident]["apart"] = True
     places = {root: place for root, place in known.places.items() if root in roots}
-    return _replace(
-        path, json.dumps({"format": _FORMAT, "workspaces": rows, "roots": roots, "places": places}, indent=1)
-    )
+    kept = {
+        "format": _FORMAT, "workspaces": rows, "roots": roots, "places": places,
+        "formers": dict(list(known.formers.items())[-_MOST_KNOWN:]),
+    }  # fmt: skip
+    return _replace(path, json.dumps(kept, indent=1))
 
 
 def _replace(path: Path, text: str) -> bool:

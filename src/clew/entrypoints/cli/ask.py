@@ -24,6 +24,7 @@ from clew.core.ports import Model
 from clew.core.text.printable import counted, printable
 from clew.entrypoints.cli.page import Page, space
 from clew.entrypoints.cli.progress import bar
+from clew.entrypoints.cli.remembering import tell_place
 from clew.entrypoints.cli.stopping import stop_status, undisturbed
 from clew.entrypoints.cli.style import apply_color, aside, data, folded, json_line, line, pale
 from clew.entrypoints.cli.texts import say
@@ -177,6 +178,8 @@ def _prepared(given: dict[str, Any], *, asks: bool) -> tuple[App, Wish, Model | 
     if not question and not given["files"] and stdin is None:
         raise UsageError("there is no question", hint='clew ask "why does the retry test time out?"')
     mode = Mode(given["mode"]) if given["mode"] else None
+    if app.loaded.settings.memory_scope != "none":
+        tell_place(app)
     return app, app.wish(question, given["files"], stdin, mode), model
 
 

@@ -14,6 +14,7 @@ from clew.app import App
 from clew.core.memory.audit import KINDS, Choice, Entry, moment, names
 from clew.core.memory.document import PREFIX
 from clew.core.text.printable import printable
+from clew.entrypoints.cli.remembering import tell_place
 from clew.entrypoints.cli.style import apply_color, aside, cut, json_line, padded, pale
 from clew.entrypoints.cli.texts import say
 from clew.entrypoints.cli.twins import shown_workspace
@@ -61,6 +62,7 @@ def audit(
         raise UsageError("--workspace and --all exclude each other", hint="give one of them")
     app = App.here()
     apply_color(app)
+    tell_place(app)
     moment_now = now()
     choice = Choice(
         since=moment(since, moment_now) if since else "",

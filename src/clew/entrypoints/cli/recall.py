@@ -13,7 +13,7 @@ from clew.core.memory.document import bare_id, is_made
 from clew.core.text.printable import printable
 from clew.entrypoints.cli.brief import end_after
 from clew.entrypoints.cli.progress import reading
-from clew.entrypoints.cli.remembering import given_text
+from clew.entrypoints.cli.remembering import given_text, tell_place
 from clew.entrypoints.cli.style import aside, json_line, line, pale
 from clew.entrypoints.cli.texts import say
 from clew.entrypoints.cli.wording import translated
@@ -86,6 +86,8 @@ def recall(
     if found.behind:
         # So many files changed without Clew that preparing them would keep this message waiting.
         app.afterwards().begin()
+    if not deadline:
+        tell_place(app)
     if as_json:
         click.echo(json_line(_row(found)))
         _tell(app, found)

@@ -35,10 +35,22 @@ _SAVED = {
 @contextlib.contextmanager
 def memory_of(app: App) -> Iterator[Memory]:
     """The memory of this workspace; at the end what waits is committed, and what the user should know is said."""
-    from clew.adapters.workspace import ALIAS_FILE  # heavy
-
     settle_twin(app)
     memory = app.memory()
+    tell_place(app)
+    try:
+        with reading(app.language, gives_way=True) as memory.progress:
+            yield memory
+    finally:
+        memory.close()
+        for notice in memory.notices:
+            aside(say("note", app.language) + translated(notice, app.language))
+
+
+def tell_place(app: App) -> None:
+    """Say where notes of this folder lie that are not found, and which line brings them over."""
+    from clew.adapters.workspace import ALIAS_FILE  # heavy
+
     workspace = app.workspace
     if workspace.collision is not None:
         known, here = printable(workspace.collision.known), printable(workspace.collision.here)
@@ -47,13 +59,6 @@ def memory_of(app: App) -> Iterator[Memory]:
         line, place = f'"{workspace.key}" = "{former}"', printable(str(app.home.data / ALIAS_FILE))
         told = say("memory.former", app.language, former, line, place)
         aside(say("note", app.language) + told)
-    try:
-        with reading(app.language, gives_way=True) as memory.progress:
-            yield memory
-    finally:
-        memory.close()
-        for notice in memory.notices:
-            aside(say("note", app.language) + translated(notice, app.language))
 
 
 def given_text(text: str | None) -> str:
