@@ -344,3 +344,31 @@ def fill(home: Path, repo: Path, count: int) -> None:
     folder = home / "clew" / "memory" / "workspaces" / ident / "notes"
     body = "Ships are measured twice, by two people, before they get a berth. " * 30
     write(folder, {f"berth-{n}.md": f"# Berth {n}\n\nBerth {n} is free. {body}\n" for n in range(count)})
+
+
+@pytest.mark.requirement("W-06")
+def test_a_note_is_recalled_by_its_name_and_by_its_cues(home: Path, repo: Path) -> None:
+    shelf = {"text": "The stuff sits in the cupboard.", "name": "Crockery shelf", "when": ["the tea pot is missing"]}
+    with talking(repo) as server:
+        server.initialize()
+        ref = server.call("memory_note", shelf)["structuredContent"]["ref"]
+        for query in ("crockery shelf", "where is the tea pot?"):
+            (hit,) = server.call("memory_recall", {"query": query})["structuredContent"]["hits"]
+            assert hit["ref"].startswith(f"{ref}#L") and "cupboard" in hit["text"]
+
+
+@pytest.mark.requirement("W-06")
+@pytest.mark.parametrize("mode", ["replace", "append"])
+def test_a_note_whose_name_two_notes_have_is_refused_with_both_named(home: Path, repo: Path, mode: str) -> None:
+    with talking(repo) as server:
+        server.initialize()
+        server.call("memory_note", NOTE)
+        (path,) = notes(home)
+        text = path.read_text(encoding="utf-8")
+        id_ = text.partition("id: ")[2].split("\n")[0]
+        twin = path.with_name("deploying-2.md")
+        twin.write_text(text.replace(id_, "mem_0123456789ab"), encoding="utf-8")
+        refused = server.call("memory_note", {**NOTE, "text": "Deploy with `make release`.", "mode": mode})
+    assert refused["isError"] is True
+    assert all(part in text_of(refused) for part in ("more than one document", "deploying.md", "deploying-2.md", "set"))
+    assert notes(home) == [twin, path] and "release" not in path.read_text("utf-8") + twin.read_text("utf-8")

@@ -619,3 +619,86 @@ def test_what_could_not_be_read_is_counted_by_search_and_recall(harbour: Path, h
         )
     checked = clew("memory", "check", cwd=harbour).out
     assert "big.md:1" in checked and "bad.md:1" in checked
+
+
+# ---------------------------------------------------------------------- what is refused and taken back
+
+
+@pytest.mark.requirement("W-06")
+def test_a_wrong_supersession_is_taken_back_and_the_other_note_holds_again(harbour: Path) -> None:
+    old = said(clew("note", "Retries: five.", "--name", "Retries", cwd=harbour))
+    new = said(clew("note", "The quay is closed.", "--name", "Quay", cwd=harbour))
+    nothing = clew("memory", "set", new, "supersedes=", cwd=harbour)
+    assert said(nothing) == new and "nothing changes" in nothing.err
+    said(clew("memory", "set", new, "supersedes=Retries", cwd=harbour))
+    assert "superseded by" in clew("open", old, cwd=harbour).err
+    assert said(clew("memory", "set", new, "supersedes=", "tags=quay", cwd=harbour)) == new
+    rows = {row["name"]: row for row in clew("memory", "list", "--json", cwd=harbour).json}
+    assert rows["Retries"]["status"] == "active" and rows["Quay"]["tags"] == ["quay"]
+    assert "superseded" not in clew("open", old, cwd=harbour).out + clew("open", old, cwd=harbour).err
+    assert clew("memory", "check", cwd=harbour).status == 0
+
+
+@pytest.mark.requirement("W-06")
+@pytest.mark.parametrize("written", [False, True], ids=["without the key", "with the key"])
+def test_every_key_can_be_given_an_empty_value_without_a_crash(harbour: Path, written: bool) -> None:
+    ref = said(clew("note", "Retries: five.", "--name", "Retries", cwd=harbour))
+    said(clew("note", "Retries: four.", "--name", "Old", cwd=harbour))
+    if written:
+        values = (
+            "description=How often", "branch=main", "expires=2099-01-01", "tags=a", "when=it fails", "supersedes=Old",
+        )  # fmt: skip
+        said(clew("memory", "set", ref, *values, cwd=harbour))
+    for key in ("name", "description", "type", "status", "branch", "expires", "tags", "when", "supersedes"):
+        done = clew("memory", "set", ref, f"{key}=", cwd=harbour)
+        assert done.status == (2 if key in ("name", "type", "status") else 0), (key, done.err)
+        assert "unexpected" not in done.err and (done.status == 0) == (done.out.strip() == ref)
+    row = next(one for one in clew("memory", "list", "--json", cwd=harbour).json if one["name"] == "Retries")
+    assert not any(row[key] for key in ("description", "branch", "expires", "tags", "when"))
+    assert "supersedes" not in clew("open", ref, cwd=harbour).out
+
+
+@pytest.mark.requirement("W-06")
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("note", "-", "--name", "lat"), ("log", "-"), ("memory", "add", "-"), ("handoff", "save", "-"),
+        ("note", os.fsdecode(b"caf\xe9")), ("log", os.fsdecode(b"caf\xe9")), ("handoff", "save", os.fsdecode(b"\xe9")),
+        ("note", "x", "--name", os.fsdecode(b"caf\xe9")), ("note", "x", "--when", os.fsdecode(b"is caf\xe9 open")),
+        ("note", "x", "--tag", os.fsdecode(b"caf\xe9")), ("note", "x", "--description", os.fsdecode(b"caf\xe9")),
+        ("log", "x", "--heading", os.fsdecode(b"caf\xe9")), ("handoff", "save", "x", "--name", os.fsdecode(b"\xe9")),
+    ],
+)  # fmt: skip
+def test_bytes_that_are_no_text_are_refused_and_nothing_is_saved(
+    harbour: Path, home: Path, command: tuple[str, ...]
+) -> None:
+    done = clew(*command, cwd=harbour, stdin=b"caf\xe9")
+    assert done.status == 2 and "is not UTF-8" in done.err and "hint: nothing was saved" in done.err
+    assert done.out == "" and notes_of(home) == []
+
+
+@pytest.mark.requirement("W-06")
+def test_what_a_document_says_of_itself_is_never_set_to_what_is_no_text_or_too_long(harbour: Path, home: Path) -> None:
+    ref = said(clew("note", "Retries: five.", "--name", "Retries", cwd=harbour))
+    before = [path.read_bytes() for path in notes_of(home)]
+    for change in ("name=", "description=", "when+=is it ", "tags+="):
+        done = clew("memory", "set", ref, change + os.fsdecode(b"caf\xe9"), cwd=harbour)
+        assert done.status == 2 and "is not UTF-8" in done.err, change
+    long = clew("memory", "set", ref, "name=" + "n" * 81, cwd=harbour)
+    assert long.status == 2 and "longer than 80 characters" in long.err
+    assert [path.read_bytes() for path in notes_of(home)] == before
+    assert said(clew("memory", "set", ref, "name=" + "n" * 80, cwd=harbour)) == ref
+
+
+@pytest.mark.requirement("W-06")
+def test_an_empty_folder_or_reference_is_refused_and_means_nothing_at_hand(harbour: Path, home: Path) -> None:
+    said(clew("note", "The crane stops.", "--name", "Crane", "--when", "may we lift in this wind?", cwd=harbour))
+    for command in (
+        ("memory", "import", ""), ("memory", "import", " "), ("recall", "--reject", "", "may we lift in this wind?"),
+        ("recall", "--accept", "", "may we lift in this wind?"), ("recall", "--reject", " ", "may we lift?"),
+        ("recall", "--accept", "clew://memory/"), ("recall", "--reject", "", "--accept", "", "may we lift?"),
+        ("memory", "forget", ""), ("memory", "edit", ""), ("memory", "set", "", "tags=a"), ("open", ""),
+    ):  # fmt: skip
+        done = clew(*command, cwd=harbour)
+        assert done.status == 2 and "hint:" in done.err and done.out == "", command
+    assert len(notes_of(home)) == 1

@@ -54,3 +54,26 @@ def test_a_note_without_a_name_is_never_added_to_another(harbour: Path, home: Pa
     assert nameless.status == 2 and "--name NAME" in nameless.err and len(notes_of(home)) == 2
     long = clew("note", "Stop.", "--name", "n" * 81, cwd=harbour)
     assert long.status == 2 and "longer than 80 characters" in long.err and len(notes_of(home)) == 2
+
+
+@pytest.mark.requirement("W-06")
+@pytest.mark.parametrize("more", [["--replace"], []], ids=["replace", "append"])
+def test_where_two_notes_of_one_name_hold_a_note_of_that_name_is_refused_until_they_are_told_apart(
+    harbour: Path, home: Path, more: list[str]
+) -> None:
+    said(clew("note", "Deploy by hand.", "--name", "Deploy", cwd=harbour))
+    (path,) = notes_of(home)
+    text = path.read_text(encoding="utf-8")
+    id_ = text.partition("id: ")[2].split("\n")[0]
+    twin = path.with_name("deploy-2.md")
+    twin.write_text(text.replace(id_, "mem_0123456789ab").replace("by hand", "with make"), encoding="utf-8")
+    before = {one: one.read_bytes() for one in notes_of(home)}
+    refused = clew("note", "Deploy with the robot.", "--name", "deploy", *more, cwd=harbour)
+    assert refused.status == clew("memory", "forget", "Deploy", cwd=harbour).status == 2
+    assert "`deploy` is more than one document" in refused.err and "supersedes=PATH" in refused.err
+    assert "notes/deploy.md`" in refused.err and "notes/deploy-2.md`" in refused.err
+    assert {one: one.read_bytes() for one in notes_of(home)} == before
+    # A note that is given no name means none of them.
+    said(clew("note", "Deploy", cwd=harbour))
+    said(clew("memory", "set", id_, "supersedes=mem_0123456789ab", cwd=harbour))
+    assert said(clew("note", "Deploy with the robot.", "--name", "Deploy", *more, cwd=harbour))

@@ -225,3 +225,25 @@ def test_a_circle_of_supersessions_is_told_and_not_mended(memory: Callable[[str]
     assert harbour.find(notes[0].ref).superseded_by == last.receipt.id
     assert [harbour.documents.read_text(one.receipt.path) for one in notes[1:]] == before[1:]
     assert all(harbour.find(one.ref).status == "active" for one in notes[1:])
+
+
+@pytest.mark.requirement("W-06")
+@pytest.mark.parametrize("others", [(), ("mem_other",)], ids=["alone", "beside another"])
+def test_a_supersession_that_is_taken_back_leaves_both_notes_as_they_were(
+    memory: Callable[[str], Memory], others: tuple[str, ...]
+) -> None:
+    harbour = memory("harbour-1")
+    old = harbour.note(NoteWish("Retries: five.", "Retries"))
+    new = harbour.note(NoteWish("The quay is closed.", "Quay"))
+    before = [harbour.documents.read_text(one.receipt.path) for one in (old, new)]
+    harbour.supersede(old.ref, new.ref)
+    if others:
+        harbour.set_fields(old.ref, {"superseded_by": (new.receipt.id, *others)})
+    assert harbour.release(new.ref).action == "edited"
+    first, second = harbour.find(old.ref), harbour.find(new.ref)
+    assert not second.supersedes and harbour.documents.read_text(second.path) == before[1]
+    if others:
+        assert (first.superseded_by, first.status) == ("mem_other", "superseded")
+    else:
+        assert harbour.documents.read_text(first.path) == before[0]
+    assert harbour.release(new.ref).action == harbour.release(old.ref).action == "unchanged"

@@ -13,7 +13,7 @@ import pytest
 from clew.core.memory.hits import Hit
 from clew.core.text.redact import redact
 from clew.errors import StoreTooNew
-from clew.services.memory_search import Found, rebuild, search_memory
+from clew.services.memory_search import MOST_HITS, Found, rebuild, search_memory
 from clew.stores.documents import Documents
 from clew.stores.memory_reading import Filter
 
@@ -211,3 +211,35 @@ def test_an_index_that_cannot_be_made_is_made_in_memory_with_one_notice(memory: 
     (notice,) = found.notices
     assert notice.startswith("the index could not be kept") and str(memory.database) in notice
     assert not Path(":memory:").exists()
+
+
+@pytest.mark.requirement("W-06")
+@pytest.mark.parametrize("others", [0, 30])
+@pytest.mark.parametrize(
+    "question",
+    ["crockery", "Crockery shelf", "porcelain", "plates", "tea pot is missing", "餐具", "where is our crockery?"],
+)
+def test_a_document_is_found_by_each_word_of_its_name_description_tags_and_cues(
+    tmp_path: Path, question: str, others: int
+) -> None:
+    memory = Memory(tmp_path / "memory", tmp_path / "memory.db")
+    for number in range(others):
+        memory.note(f"berth-{number}", f"Berth {number} is {number + 3} fathoms deep.")
+    memory.note(
+        "shelf", "The stuff sits in the cupboard.", name="Crockery shelf", tags="[porcelain]",
+        description="Where plates are kept", when='["the tea pot is missing again today", "餐具在哪里"]',
+    )  # fmt: skip
+    best = memory.find(question).hits[0]
+    assert best.name == "Crockery shelf" and best.snippet == "The stuff sits in the cupboard."
+    assert best.reference == f"clew://memory/mem_shelf#L{best.first}" and best.first == best.last > 1
+    assert memory.find("zygomorphic quaternions").miss
+
+
+@pytest.mark.requirement("W-06")
+def test_of_many_documents_with_one_tag_as_many_are_shown_as_of_those_that_say_the_word(tmp_path: Path) -> None:
+    memory = Memory(tmp_path / "memory", tmp_path / "memory.db")
+    for number in range(40):
+        memory.note(f"a{number}", f"It has {number} rooms.", tags="[porcelain]")
+        memory.note(f"b{number}", f"There are {number} teacups.")
+    tagged, said = (memory.find(word, budget=60_000) for word in ("porcelain", "teacups"))
+    assert len(tagged.hits) == len(said.hits) == MOST_HITS

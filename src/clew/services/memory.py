@@ -30,7 +30,7 @@ from clew.core.text.printable import printable
 from clew.core.text.redact_lines import lines_kept
 from clew.core.text.scalars import Given
 from clew.errors import ClewError, NotFound, Refused, UsageError
-from clew.services.memory_known import Behind, Known, same
+from clew.services.memory_known import Behind, Known, same, several
 from clew.services.memory_search import BUDGET, SCOPES, VARIANT, Found, joined, rebuild, search_memory
 from clew.services.sync_conflicts import Copy, conflicts
 from clew.stores.audit import Audit
@@ -46,6 +46,10 @@ if TYPE_CHECKING:
 _MOST_WORDS: Final = 9
 _MOST_FIRST: Final = 56
 """Words and characters of a name that is made from a text."""
+_TELL_APART: Final = (
+    "`clew memory set PATH name=NAME` gives one another name, `clew memory set PATH supersedes=PATH` lets one take the "
+    "place of the other"
+)
 _LINES = re.compile(r"L?(\d{1,7})(?:-L?(\d{1,7}))?")
 
 
@@ -129,7 +133,8 @@ class Memory:
     # ------------------------------------------------------------------ writing
 
     def note(self, wish: NoteWish) -> Saved:
-        """Keep a note. Raises UsageError for what is missing or unknown, and what Documents raises."""
+        """Keep a note. Raises UsageError for what is missing or unknown, NotFound where several notes of that name
+        hold, and what Documents raises."""
         self._demand(wish)
         for patient in (False, True):
             try:
@@ -180,7 +185,9 @@ class Memory:
         return self._saved("edited", receipt, "edited")
 
     def set_fields(self, ref: str, changes: Mapping[str, Given]) -> Saved:
-        """Set keys of the front matter, nothing else."""
+        """Set keys of the front matter, nothing else. Raises UsageError for a name that is too long."""
+        if isinstance(name := changes.get("name"), str):
+            self._demand_short(name)
         document = self.find(ref)
         receipt = self.documents.set_fields(document.path, {**changes, "updated": self._today()})
         return self._saved("edited", receipt, "set " + ", ".join(changes))
@@ -192,6 +199,20 @@ class Memory:
         self.git.commit((first.path,), f"superseded by {newer.id}", batch=True)
         saved = self._saved("superseded", second, f"supersedes {older.ref}")
         return replace(saved, replaced=older.ref)
+
+    def release(self, ref: str) -> Saved:
+        """Take back that a document superseded others: they hold again, unless something else ended them. Unchanged
+        where it superseded none."""
+        newer = self.find(ref)
+        if "supersedes" not in newer.lines:
+            return Saved("unchanged", newer.ref or newer.path, self._receipt(newer))
+        # First the older ones: should the process die before the link is gone, the same command goes on with it.
+        for older in self._known.of_ids(newer.supersedes, self.progress) if newer.id else ():
+            receipt = self.documents.release(older.path, newer.id, today=self._today())
+            if receipt.written:
+                self._saved("edited", receipt, f"no longer superseded by {newer.ref}")
+        receipt = self.documents.set_fields(newer.path, {"supersedes": None, "updated": self._today()})
+        return self._saved("edited", receipt, "supersedes nothing any more")
 
     def take_over(self, folder: Path, *, personal: bool = False) -> Plan:
         """What an import of a folder of Markdown would do; nothing is written."""
@@ -296,11 +317,15 @@ class Memory:
         return [one for one in found if not one.stale(today)]
 
     def _named(self, wish: NoteWish, *, patient: bool) -> Document | None:
-        """The note of the wished name that holds for the wished branch."""
+        """The note of the wished name that holds for the wished branch. Raises NotFound where there are several."""
         # As it would be written: without secrets, and no longer than a name may be.
         wanted = clean_line(self.documents.redact(wish.name), MOST_NAME)
         alike = self._called(lambda called: same(called, wanted), wish, patient=patient)
-        return next((one for one in alike if one.branch == wish.branch), None)
+        found = [one for one in alike if one.branch == wish.branch]
+        if len(found) > 1:
+            # Whichever is taken, the other goes on being said.
+            raise several(wanted, found, _TELL_APART)
+        return found[0] if found else None
 
     def _told_apart(self, wish: NoteWish, *, patient: bool) -> tuple[NoteWish, Document | None]:
         """The wish under a name that no note has, or with the note that says the very same already."""
@@ -339,15 +364,19 @@ class Memory:
             raise UsageError("the note says nothing", hint="give its text")
         if not wish.name.strip():
             raise UsageError("the note has no name", hint="a few words that tell it from others")
-        if not wish.derived and len(clean_line(self.documents.redact(wish.name), 4 * MOST_NAME)) > MOST_NAME:
-            told = f"the name is longer than {MOST_NAME} characters"
-            raise UsageError(told, hint="a few words that tell it from others; the text says the rest")
+        if not wish.derived:
+            self._demand_short(wish.name)
         if wish.derived and wish.mode == "replace":
             raise UsageError("which note to replace is not said", hint="give its name: --name NAME")
         if wish.type not in TYPES:
             close = nearest(wish.type, TYPES)
             hint = f"did you mean `{close}`? " if close else ""
             raise UsageError(f"there is no type `{printable(wish.type, 40)}`", hint=f"{hint}one of: {', '.join(TYPES)}")
+
+    def _demand_short(self, name: str) -> None:
+        if len(clean_line(self.documents.redact(name), 4 * MOST_NAME)) > MOST_NAME:
+            told = f"the name is longer than {MOST_NAME} characters"
+            raise UsageError(told, hint="a few words that tell it from others; the text says the rest")
 
     def _draft(self, wish: NoteWish, supersedes: Sequence[str] = ()) -> Draft:
         return Draft(

@@ -78,6 +78,13 @@ class Known:
         found = self.documents.read_these(sorted([*known, *names.others]), progress)
         return [one for one in found if one.readable and is_meant(one.name)]
 
+    def of_ids(self, ids: Collection[str], progress: Progress | None = None) -> list[Document]:
+        """The readable documents that have one of the ids, wherever they lie, by path."""
+        names = self._names()
+        meant = [row.path for row in names.rows if row.reference in ids]
+        found = self.documents.read_these(sorted([*meant, *names.others]), progress)
+        return [one for one in found if one.readable and one.id in ids]
+
     def freshened(self, progress: Progress | None) -> None:
         """Bring the index up to the files, unless that takes long: for a moment in which no lock is held."""
         with contextlib.suppress(StoreError):
@@ -122,10 +129,7 @@ class Known:
             [one for one in near if _begins(one.id, wanted)],
         ):
             if len(found) > 1:
-                told = ", ".join(f"`{printable(one.path)}`" for one in found[:5])
-                more = f", {len(found) - 5} more" if len(found) > 5 else ""
-                wrong = f"`{printable(wanted, 80)}` is more than one document: {told}{more}"
-                raise NotFound(wrong, hint="name its path", candidates=tuple(one.path for one in found))
+                raise several(wanted, found, "name its path")
             if found:
                 return found[0]
         if former := self._formerly(wanted):
@@ -166,6 +170,14 @@ class Known:
                 with MemoryIndex.open(self.index_path, variant=VARIANT) as index:
                     return index.names(chosen)
         return {}
+
+
+def several(wanted: str, found: Sequence[Document], hint: str) -> NotFound:
+    """What to tell where more than one document is meant."""
+    told = ", ".join(f"`{printable(one.path)}`" for one in found[:5])
+    more = f", {len(found) - 5} more" if len(found) > 5 else ""
+    wrong = f"`{printable(wanted, 80)}` is more than one document: {told}{more}"
+    return NotFound(wrong, hint=hint, candidates=tuple(one.path for one in found))
 
 
 def same(one: str, other: str) -> bool:

@@ -61,7 +61,7 @@ VARIANT = "static-3"
 """Raise it when the shipped table or the rules of redaction change, so that indexes are made anew."""
 _LEXICAL = 120
 _LIKE = 50
-_NAMED = 20
+_NAMED = MOST_HITS
 _OF_NAMED = 6
 _TIERS = {"notes": ("user", "note"), "logs": ("log",), "reflections": ("reflection",), "handoff": ("handoff",),
           "sessions": ("session",), "all": ()}  # fmt: skip
@@ -306,7 +306,8 @@ class MemorySearch:
         ids = dict.fromkeys(
             row for row, _ in index.candidates([w for w in frequencies if w not in common], chosen, _LEXICAL)
         )
-        named = dict(index.named(list(index.document_frequencies(words)), chosen, _NAMED))
+        naming = index.document_frequencies(words)
+        named = dict(index.named(list(naming), chosen, _NAMED))
         vector = None if self.encode is None else self.encode([question.text])[0]
         if vector is not None:
             ids.update(dict.fromkeys(row for row, _ in index.likest(vector, chosen, _LIKE)))
@@ -330,7 +331,8 @@ class MemorySearch:
             nearby,
             self._standings(nearby, documents, named, today),
             {} if vector is None else self._likeness(vector, passages.values(), nearby),
-            Corpus({word: inverse_frequency(total, count) for word, count in frequencies.items()}, mean),
+            # A word that stands in no passage, but in a name, is as rare as the names are that have it.
+            Corpus({word: inverse_frequency(total, count) for word, count in (naming | frequencies).items()}, mean),
             self.weights,
         )
         return ranked, documents

@@ -28,10 +28,21 @@ from clew.core.memory.document import (
     Document,
     digest_of,
     document_of,
+    read_document,
     tier_of,
 )
 from clew.core.memory.document import unreadable as unreadable_document
-from clew.core.memory.edit import MOST_APPENDED, Draft, appended, draft_text, log_entry, log_text, slug, superseding
+from clew.core.memory.edit import (
+    MOST_APPENDED,
+    Draft,
+    appended,
+    draft_text,
+    log_entry,
+    log_text,
+    released,
+    slug,
+    superseding,
+)
 from clew.core.text.frontmatter import edit
 from clew.core.text.printable import printable, storable
 from clew.core.text.scalars import Given
@@ -244,6 +255,16 @@ class Documents:
             second = self._changed(new, lambda text: edit(text, {**in_new, "updated": today}))
             first = self._changed(old, lambda text: edit(text, {**in_old, "updated": today}))
         return first, second
+
+    def release(self, path: str, newer: str, *, today: date) -> Receipt:
+        """The document does not say any more that `newer` (an id) superseded it, and holds again where none else did;
+        not written where it does not say so."""
+
+        def make(text: str) -> str:
+            changes = released(read_document(path, text), newer)
+            return edit(text, {**changes, "updated": today}) if changes else text
+
+        return self._change(path, make)
 
     def archive(self, path: str) -> Receipt:
         """The document moved to `archive/` beside it, where it is kept and no memory any more."""

@@ -107,6 +107,19 @@ def superseding(old: Document, new: Document) -> tuple[Mapping[str, Given], Mapp
     return older, {"supersedes": links[0] if len(links) == 1 else links}
 
 
+def released(old: Document, newer: str) -> Mapping[str, Given]:
+    """The changes to the front matter of a document that `newer` (an id) did not supersede after all; none where it
+    does not say so."""
+    before = tuple(old.superseded_by.split(", "))
+    left = tuple(one for one in before if one != newer)
+    if left == before:
+        return {}
+    if left:
+        return {"superseded_by": left[0] if len(left) == 1 else left}
+    back: dict[str, Given] = {"superseded_by": None}
+    return back | {"status": "active"} if old.status == "superseded" else back
+
+
 def distinct(name: str, taken: Iterable[str]) -> str:
     """`name` as a note can be called that is none of `taken`, whatever their case: ` (2)` and so on make it another."""
     known = {clean_line(one, MOST_NAME).casefold() for one in taken}

@@ -179,7 +179,7 @@ class Corpus:
     """What the numbers of one question are measured against."""
 
     idf: Mapping[str, float]
-    """By term of the question; terms that stand nowhere are left out."""
+    """By term of the question; terms that stand in no passage and no name are left out."""
     mean_length: float
 
 

@@ -9,7 +9,7 @@ import click
 from clew.app import App
 from clew.core.text.printable import printable, visible
 from clew.entrypoints.cli.memory_edit import Editing
-from clew.entrypoints.cli.remembering import given_text, json_option, memory_of, stale_words
+from clew.entrypoints.cli.remembering import demand_whole, given_text, json_option, memory_of, stale_words
 from clew.entrypoints.cli.style import apply_color, aside, json_line, padded, pale
 from clew.entrypoints.cli.texts import say
 from clew.errors import ClewError, UsageError
@@ -82,6 +82,7 @@ def save(text: str | None, name: str, replace: bool, as_json: bool) -> None:
     from clew.services.handoff import Window  # heavy
 
     app = App.here()
+    demand_whole(name)
     words = given_text(text)
     with memory_of(app) as memory:
         done = _handoff(memory).save(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from clew.app import App
-from clew.entrypoints.cli.remembering import given_text, json_option, memory_of, tell_saved
+from clew.entrypoints.cli.remembering import demand_whole, given_text, json_option, memory_of, tell_saved
 
 
 @click.command(
@@ -23,6 +23,7 @@ def log(text: str | None, heading: str, as_json: bool) -> None:
     A log says what was done and when; what should come to mind again is a note.
     """
     app = App.here()
+    demand_whole(heading)
     words = given_text(text)
     with memory_of(app) as memory:
         tell_saved(app, memory, memory.log(words, heading), as_json, logged=True)

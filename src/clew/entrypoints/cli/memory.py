@@ -20,6 +20,7 @@ from clew.entrypoints.cli.progress import bar
 from clew.entrypoints.cli.remembering import (
     complete_reference,
     day,
+    demand_whole,
     json_option,
     memory_of,
     situations,
@@ -172,21 +173,21 @@ def set_(ref: str, changes: tuple[str, ...], as_json: bool) -> None:
     """Set what a document says about itself: KEY=VALUE sets, KEY+=VALUE adds to a list, KEY= takes out.
 
     Keys: name, description, type, status, branch, expires, tags, when, supersedes. No other line is touched.
+    `supersedes=` takes back that it took the place of another, which holds again.
     """
     app = App.here()
     with memory_of(app) as memory:
+        demand_whole(*changes)
         document = memory.find(ref)
-        fields, older = _fields(changes, {"tags": document.tags, "when": document.when})
+        fields, links = _fields(changes, {"tags": document.tags, "when": document.when})
         when = fields.get("when")
         added = [one for one in when if one not in document.when] if isinstance(when, tuple) else []
-        saved = None
-        if older:
-            saved = memory.supersede(older, document.ref or document.path)
+        done = [memory.supersede(one, document.path) if one else memory.release(document.path) for one in links]
         if fields:
-            done = memory.set_fields(document.ref or document.path, fields)
-            saved = replace(done, replaced=saved.replaced) if saved else done
-        assert saved is not None
-        tell_saved(app, memory, saved, as_json)
+            done.append(memory.set_fields(document.path, fields))
+        told = next((one for one in reversed(done) if one.action != "unchanged"), done[-1])
+        replaced = next((one.replaced for one in reversed(done) if one.replaced), "")
+        tell_saved(app, memory, replace(told, replaced=replaced), as_json, unchanged="memory.unchanged")
         tell_short(app, added)
         if stale := memory.documents.read(document.path).stale(memory.clock().date()):
             aside(say("note", app.language) + say("memory.stale", app.language, stale_words(stale, app.language)))
@@ -231,22 +232,25 @@ def check(ctx: click.Context, fix: bool, as_json: bool) -> None:
 @memory.command(
     "import", epilog="\b\nExamples:\n  clew memory import docs/notes --dry-run\n  clew memory import ~/vault"
 )
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=click.Path())
 @click.option("--personal", is_flag=True, help="What is taken over holds for you in every project.")
 @click.option("--dry-run", is_flag=True, help="Say what would become of each file, and write nothing.")
 @json_option
 @click.pass_context
-def import_(ctx: click.Context, folder: Path, personal: bool, dry_run: bool, as_json: bool) -> None:
+def import_(ctx: click.Context, folder: str, personal: bool, dry_run: bool, as_json: bool) -> None:
     """Take over a folder of Markdown as notes. The folder itself is only read.
 
     Done again, it brings over what changed there, follows what was moved or renamed, leaves alone what is the same,
     and says what changed on both sides. The status is 1 where a file or folder could not be read; the rest is taken
     over.
     """
+    if not folder.strip():
+        # As a path it would be the folder at hand.
+        raise UsageError("there is no folder", hint="for instance: clew memory import docs/notes")
     app = App.here()
     apply_color(app)
     with memory_of(app) as memory:
-        plan = memory.take_over(folder.expanduser(), personal=personal)
+        plan = memory.take_over(Path(folder).expanduser(), personal=personal)
         written: dict[str, Any] = {}
         if not dry_run:
             total = sum(map(plan.count, ("new", "changed", "moved")))
@@ -272,10 +276,11 @@ def _day(text: str | None, now: datetime) -> str:
         return datetime.fromisoformat(moment(text, now)).astimezone(now.tzinfo).date().isoformat()
 
 
-def _fields(changes: tuple[str, ...], lists: dict[str, tuple[str, ...]]) -> tuple[dict[str, Given], str]:
-    """The changes to front matter that KEY=VALUE words ask for, and what is to be superseded. Raises UsageError."""
+def _fields(changes: tuple[str, ...], lists: dict[str, tuple[str, ...]]) -> tuple[dict[str, Given], list[str]]:
+    """The changes to front matter that KEY=VALUE words ask for, and what is to be superseded, in this order: an empty
+    text takes back what was. Raises UsageError."""
     fields: dict[str, Given] = {}
-    older = ""
+    links: list[str] = []
     for change in changes:
         key, equals, value = change.partition("=")
         adds = key.endswith("+")
@@ -284,7 +289,7 @@ def _fields(changes: tuple[str, ...], lists: dict[str, tuple[str, ...]]) -> tupl
             wrong = f"`{printable(change, 60)}` sets nothing"
             raise UsageError(wrong, hint=f"write KEY=VALUE; keys are {', '.join(_SETTABLE)}")
         if key == "supersedes":
-            older = value
+            links.append(value)
         elif key in _LISTS:
             items = tuple(one.strip() for one in value.split(",")) if key == "tags" else (value,)
             if key == "when" and (value or adds):
@@ -295,7 +300,7 @@ def _fields(changes: tuple[str, ...], lists: dict[str, tuple[str, ...]]) -> tupl
             fields[key] = tuple(dict.fromkeys(joined)) or None
         else:
             fields[key] = _value(key, value)
-    return fields, older
+    return fields, links
 
 
 def _value(key: str, value: str) -> Given:

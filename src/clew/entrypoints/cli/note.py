@@ -9,7 +9,16 @@ import click
 
 from clew.app import App
 from clew.core.memory.document import TYPES
-from clew.entrypoints.cli.remembering import day, given_text, json_option, memory_of, situations, tell_saved, tell_short
+from clew.entrypoints.cli.remembering import (
+    day,
+    demand_whole,
+    given_text,
+    json_option,
+    memory_of,
+    situations,
+    tell_saved,
+    tell_short,
+)
 from clew.entrypoints.cli.style import aside
 from clew.entrypoints.cli.texts import say
 from clew.errors import UsageError
@@ -69,6 +78,7 @@ def keep(app: App, memory: Memory, words: str, as_json: bool, **wished: Any) -> 
     """Write a note and say so. `wished` holds the values of `note_options`."""
     from clew.services.memory import NoteWish, first_words  # heavy
 
+    demand_whole(wished["name"], wished["description"], *wished["when"], *wished["tags"])
     if wished["on_branch"] and wished["personal"]:
         raise UsageError("--personal and --branch exclude each other", hint="give one of them")
     if wished["on_branch"] and not memory.branch:

@@ -62,17 +62,17 @@ def recall(
     why lands in `clew audit`.
     """
     call_off = end_after(deadline) if deadline else None
-    if rejected and accepted:
+    if rejected is not None and accepted is not None:
         raise UsageError("`--reject` and `--accept` contradict each other", hint="give one of them")
     app = App.here()
     hinter = app.hinter()
-    if accepted:
+    if accepted is not None:
         _accept(app, hinter, accepted, message or "", as_json)
         return
-    text = given_text(message)
+    text = given_text(message, kept=False)
     if not text.strip():
         raise UsageError("there is no message", hint='for instance: clew recall "the deploy hangs"')
-    if rejected:
+    if rejected is not None:
         rejected = _meant(app, rejected)
         hinter.reject(rejected, text)
         name = printable(rejected)

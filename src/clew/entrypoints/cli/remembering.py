@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 
 _MOST_BYTES = 4 << 20
 _MOST_COMPLETED = 200
+_CONVERT = "nothing was saved; give it as UTF-8, for instance through `iconv -f latin1 -t utf-8`"
 _SAVED = {
     "created": "note.created", "appended": "note.appended", "superseded": "note.superseded",
-    "unchanged": "note.unchanged", "edited": "note.edited",
+    "edited": "note.edited",
 }  # fmt: skip
 
 
@@ -61,9 +62,14 @@ def tell_place(app: App) -> None:
         aside(say("note", app.language) + told)
 
 
-def given_text(text: str | None) -> str:
-    """The text of a note: the argument, or standard input for `-` and where no argument is given. Raises UsageError."""
+def given_text(text: str | None, *, kept: bool = True) -> str:
+    """The text of a note: the argument, or standard input for `-` and where no argument is given. Raises UsageError.
+
+    What is not `kept` may have replacement marks for bytes that are no text.
+    """
     if text is not None and text != "-":
+        if kept:
+            demand_whole(text)
         # What a shell hands on need not be UTF-8.
         return text.encode("utf-8", "replace").decode("utf-8")
     if sys.stdin is None or (text is None and sys.stdin.isatty()):
@@ -71,12 +77,21 @@ def given_text(text: str | None) -> str:
     content = sys.stdin.buffer.read(_MOST_BYTES + 1)
     if len(content) > _MOST_BYTES:
         raise UsageError("standard input is too long for memory", hint="say less, or `clew memory import FOLDER`")
-    from clew.core.text.content import decode  # only where a text is piped in
+    from clew.core.text.content import read_text  # only where a text is piped in
 
-    found = decode(content)
+    found = read_text(content)
     if found is None:
         raise UsageError("standard input is binary", hint="memory holds text")
-    return found
+    if kept and found.note.startswith("not UTF-8"):
+        raise UsageError("standard input is not UTF-8", hint=_CONVERT)
+    return found.text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def demand_whole(*texts: str | None) -> None:
+    """Raise UsageError where bytes of an argument are no text: what is kept would not be what was said."""
+    for text in texts:
+        if text and any("\ud800" <= char <= "\udfff" for char in text):
+            raise UsageError(f"`{printable(text, 60)}` is not UTF-8", hint=_CONVERT)
 
 
 def situations(phrases: Sequence[str]) -> tuple[str, ...]:
@@ -109,7 +124,9 @@ def day(text: str | None) -> date | None:
         raise UsageError(f"`{printable(text, 40)}` is no day", hint="write it as 2026-05-31") from None
 
 
-def tell_saved(app: App, memory: Memory, saved: Saved, as_json: bool, *, logged: bool = False) -> None:
+def tell_saved(
+    app: App, memory: Memory, saved: Saved, as_json: bool, *, logged: bool = False, unchanged: str = "note.unchanged"
+) -> None:
     """The reference on stdout; on stderr what was done, where it lies, and what is worth a thought."""
     receipt, language = saved.receipt, app.language
     path = str(memory.documents.root / receipt.path)
@@ -122,7 +139,8 @@ def tell_saved(app: App, memory: Memory, saved: Saved, as_json: bool, *, logged:
         click.echo(json_line(row))
     else:
         click.echo(ref)
-        aside(say("log.appended" if logged else _SAVED[saved.action], language, printable(path)))
+        done = unchanged if saved.action == "unchanged" else _SAVED[saved.action]
+        aside(say("log.appended" if logged else done, language, printable(path)))
         if saved.replaced:
             aside(say("note.replaced", language, saved.replaced))
     if receipt.redacted:
