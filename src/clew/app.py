@@ -164,11 +164,10 @@ class App:
     @cached_property
     def redactor(self) -> Callable[[str], str]:
         """Takes secrets out of a text; equal ones leave equal marks, by the key of this installation."""
-        from clew.core.text.redact import redact  # heavy, as above
+        from clew.core.text.together import Redactor  # heavy, as above
         from clew.stores.installation_key import installation_key
 
-        key = installation_key(self.home.data / "redaction.key")
-        return lambda text: redact(text, key).text
+        return Redactor(installation_key(self.home.data / "redaction.key"))
 
     @cached_property
     def audit(self) -> Audit:

@@ -599,7 +599,8 @@ def test_all_that_came_from_a_document_goes_and_no_other(home: Path, harbour: Pa
     lines = (data / "audit/2026-03.jsonl").read_text().splitlines()
     assert len(lines) == 4 and "0123456789ab" not in "".join(lines)
     assert b"question number 0" not in (data / "history.db").read_bytes()
-    assert by_source(harbour, "mem_0123456789ab")["found"] == []
+    again = clew("purge", "--source", "mem_0123456789ab", "--yes", cwd=harbour)
+    assert again.status == 2 and "hint:" in again.err and "left" not in again.err
 
 
 def test_a_session_an_exchange_and_a_workspace_go_alone(home: Path, harbour: Path) -> None:

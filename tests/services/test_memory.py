@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.adapters.memory_git import MemoryGit
+from clew.core.memory.edit import first_words
 from clew.core.text.redact import redact
 from clew.errors import NotFound, UsageError
-from clew.services.memory import Memory, NoteWish, first_words
+from clew.services.memory import Memory, NoteWish
 from clew.stores.audit import Audit, Choice
 from clew.stores.documents import Documents
 

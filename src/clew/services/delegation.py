@@ -20,10 +20,11 @@ from clew.core.agent.events import Answered, Delegated, Event
 from clew.core.agent.permissions import Permit
 from clew.core.agent.record import RunRecord
 from clew.core.handoff.plan import read_plan
+from clew.core.memory.edit import first_words
 from clew.core.text.printable import printable
 from clew.errors import ClewError
 from clew.services.dump import Dump, about_of
-from clew.services.memory import NoteWish, first_words
+from clew.services.memory import NoteWish
 from clew.services.run import Limits, Session
 from clew.services.tools.tool import Reply, Signal
 from clew.stores.transcripts import SESSION, Replied

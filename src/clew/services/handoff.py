@@ -24,10 +24,12 @@ from clew.core.handoff.plan import Difference, Plan, difference, lines_of_differ
 from clew.core.handoff.references import HANDOFF, PLAN, reference
 from clew.core.handoff.works import changed_files
 from clew.core.memory.document import read_document
+from clew.core.memory.edit import first_words
 from clew.core.text.content import decode
 from clew.core.text.printable import printable
+from clew.core.text.together import together
 from clew.errors import NotFound, UsageError
-from clew.services.memory import Memory, OpenedDocument, first_words
+from clew.services.memory import Memory, OpenedDocument
 from clew.stores.handoff import Handoffs, Kept, PlanVersion
 
 _PLACE: Final = re.compile(r"L?(\d{1,7})(?:-L?(\d{1,7}))?")
@@ -116,18 +118,20 @@ class Handoff:
             raise UsageError(
                 "there is nothing to hand over", hint='for instance: clew handoff save "Next: the retries"'
             )
-        sections = sections_of(text)
+        said, name = together(self.memory.documents.redact, text, name)
+        sections = sections_of(said)
         told = first_sentence(sections.progress) or first_sentence(sections.goal) or first_sentence(sections.state)
         ledger = self._ledger(window, trigger, sections)
         kept = self.files.save(
             ledger,
             at=self.memory.clock(),
-            name=name or first_words(told or text),
+            name=name or first_words(told or said),
             description=told,
             language=language or ("zh" if is_chinese([text]) else "en"),
             mode=mode,
         )
-        return self._done(kept, f"handoff by {trigger}")
+        receipt = replace(kept.receipt, redacted=kept.receipt.redacted or (said != text and kept.receipt.written))
+        return self._done(replace(kept, receipt=receipt), f"handoff by {trigger}")
 
     def keep(self, events: Sequence[Event], window: Window, *, trigger: Trigger) -> Handed:
         """Write or refresh the ledger of a window by rule, from all that happened in it so far, where the gate lets

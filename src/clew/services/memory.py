@@ -25,7 +25,7 @@ from clew.core.memory.document import (
     read_document,
     reference_of,
 )
-from clew.core.memory.edit import Draft, distinct, first_sentence
+from clew.core.memory.edit import Draft, distinct, first_sentence, first_words
 from clew.core.text.printable import printable
 from clew.core.text.redact_lines import lines_kept
 from clew.core.text.scalars import Given
@@ -34,6 +34,7 @@ from clew.services.memory_known import Behind, Known, same, several
 from clew.services.memory_search import BUDGET, SCOPES, VARIANT, Found, joined, rebuild, search_memory
 from clew.services.sync_conflicts import Copy, conflicts
 from clew.stores.audit import Audit
+from clew.stores.clean_writing import clean_draft
 from clew.stores.documents import Documents, Receipt
 from clew.stores.importing import Plan, Step, carry_out, import_folder
 from clew.stores.memory_index import MemoryIndex
@@ -43,9 +44,6 @@ from clew.stores.sqlite_file import remove
 if TYPE_CHECKING:
     from clew.services.session_search import SessionSearch
 
-_MOST_WORDS: Final = 9
-_MOST_FIRST: Final = 56
-"""Words and characters of a name that is made from a text."""
 _TELL_APART: Final = (
     "`clew memory set PATH name=NAME` gives one another name, `clew memory set PATH supersedes=PATH` lets one take the "
     "place of the other"
@@ -72,6 +70,8 @@ class NoteWish:
     expires: date | None = None
     derived: bool = False
     """The name was made from the text, and means no note that is there: others may begin in the same way."""
+    redacted: bool = False
+    """Secrets were taken out of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +135,7 @@ class Memory:
     def note(self, wish: NoteWish) -> Saved:
         """Keep a note. Raises UsageError for what is missing or unknown, NotFound where several notes of that name
         hold, and what Documents raises."""
+        wish = self._clean(wish)
         self._demand(wish)
         for patient in (False, True):
             try:
@@ -318,8 +319,8 @@ class Memory:
 
     def _named(self, wish: NoteWish, *, patient: bool) -> Document | None:
         """The note of the wished name that holds for the wished branch. Raises NotFound where there are several."""
-        # As it would be written: without secrets, and no longer than a name may be.
-        wanted = clean_line(self.documents.redact(wish.name), MOST_NAME)
+        # As it would be written: no longer than a name may be.
+        wanted = clean_line(wish.name, MOST_NAME)
         alike = self._called(lambda called: same(called, wanted), wish, patient=patient)
         found = [one for one in alike if one.branch == wish.branch]
         if len(found) > 1:
@@ -329,7 +330,7 @@ class Memory:
 
     def _told_apart(self, wish: NoteWish, *, patient: bool) -> tuple[NoteWish, Document | None]:
         """The wish under a name that no note has, or with the note that says the very same already."""
-        name, text = self.documents.redact(wish.name), self.documents.redact(wish.text).strip()
+        name, text = wish.name, wish.text.strip()
         begun = " ".join(name.casefold().split())
         alike = self._called(lambda called: called.casefold().startswith(begun), wish, patient=patient)
         for one in alike:
@@ -358,6 +359,18 @@ class Memory:
         self.git.notices.clear()
 
     # ------------------------------------------------------------------ inside
+
+    def _clean(self, wish: NoteWish) -> NoteWish:
+        """The wish without secrets: what one of its fields reveals is gone from all, and from a name made of them."""
+        draft = self._draft(wish)
+        clean = clean_draft(replace(draft, description=wish.description), self.documents.redact)
+        if clean == replace(draft, description=wish.description):
+            return wish
+        name = first_words(clean.body) if wish.derived else clean.name
+        return replace(
+            wish, text=clean.body, name=name, description=clean.description, when=clean.when, tags=clean.tags,
+            redacted=True,
+        )  # fmt: skip
 
     def _demand(self, wish: NoteWish) -> None:
         if not wish.text.strip():
@@ -399,6 +412,7 @@ class Memory:
         tier, workspace = self._place(wish)
         draft = self._draft(wish, supersedes)
         receipt = self.documents.create(draft, tier=tier, workspace=workspace, today=self._today())
+        receipt = replace(receipt, redacted=receipt.redacted or wish.redacted)
         return self._saved("created", receipt, f"new note `{wish.name}`")
 
     def _append(self, there: Document, wish: NoteWish) -> Saved:
@@ -413,14 +427,14 @@ class Memory:
             changes["type"] = wish.type
         if wish.expires is not None and wish.expires != there.expires:
             changes["expires"] = wish.expires
-        said = self.documents.redact(wish.text).strip() in there.body
+        said = wish.text.strip() in there.body
         if said and not changes:
             return Saved("unchanged", there.ref or there.path, self._receipt(there))
         receipt = self._receipt(there) if said else self.documents.append(there.path, wish.text)
         final = self.documents.set_fields(there.path, {**changes, "updated": self._today()})
         joined = Receipt(
             final.path, final.digest, final.size, final.lines, final.id, receipt.line,
-            receipt.redacted or final.redacted,
+            receipt.redacted or final.redacted or wish.redacted,
         )  # fmt: skip
         return self._saved("appended", joined, f"added to `{there.name}`")
 
@@ -436,6 +450,7 @@ class Memory:
         # Should the process die before the old one says so too, `check` finds the open side.
         created = self._create(wish, (there.id,))
         _, receipt = self.documents.supersede(there.path, created.receipt.path, today=self._today())
+        receipt = replace(receipt, redacted=created.receipt.redacted)
         saved = self._saved("superseded", receipt, f"`{wish.name}` supersedes {there.ref}")
         return Saved("superseded", saved.ref, receipt, there.ref, saved.audited)
 
@@ -477,21 +492,6 @@ class Memory:
         text = self.documents.read_text(document.path)
         size = len(text.encode("utf-8", "surrogateescape"))
         return Receipt(document.path, document.digest, size, len(text.splitlines()), document.id, written=False)
-
-
-def first_words(text: str) -> str:
-    """A name for a note that was given none: its first heading or item, or the beginning of its first sentence."""
-    heading = re.match(r"\s*#{1,6}[ \t]+(.+)", text) or re.match(r"\s*(?:[-*+]|\d+[.)])[ \t]+(.+)", text)
-    line = heading[1] if heading else first_sentence(text) or " ".join(text.split())
-    words = clean_line(line, MOST_NAME).rstrip(" #.!?…。！？；;:：,，、").split()
-    while len(words) > 1 and (len(words) > _MOST_WORDS or len(" ".join(words)) > _MOST_FIRST):
-        words.pop()
-    name = " ".join(words)
-    if len(name) > _MOST_FIRST:
-        # Words without blanks between them: up to a comma where one is near.
-        parts = re.match(rf".{{6,{_MOST_FIRST - 1}}}?(?=[，、；：,;:])", name)
-        name = parts[0] if parts else name[:_MOST_FIRST]
-    return name.rstrip(" ,;:，、；：-–—") or "note"
 
 
 def _told(wish: NoteWish) -> str:

@@ -23,8 +23,9 @@ from clew.adapters.memory_git import MemoryGit
 from clew.adapters.memory_remote import MemoryRemote
 from clew.adapters.memory_repository import MemoryRepository
 from clew.adapters.memory_rewrite import HistoryRewrite, Rewritten, Rules, push_rewritten, read_marker
+from clew.core.memory.edit import forms_of
+from clew.core.text.placeholders import placeholders_quoted
 from clew.core.text.redact_find import placeholder
-from clew.core.text.scalars import quoted
 from clew.core.text.traces import LEAST, MOST, Traces, marks_of, traces_of
 from clew.errors import ClewError, NotFound, Refused, UsageError
 from clew.services.sync_folder import lock_folder
@@ -86,7 +87,7 @@ class Purge:
 
     def find(self, secret: str) -> Report:
         """Where a secret is. Nothing is changed. Raises UsageError for one that is too short or too long."""
-        return self._report(traces_of(demand_usable(secret)))
+        return self._report(traces_of_secret(demand_usable(secret)))
 
     def find_marks(self, digits: str) -> Report:
         """Where placeholders with these digits are. Raises UsageError."""
@@ -100,7 +101,7 @@ class Purge:
         What could not be cleaned is in `left`, with its reason.
         """
         secret = demand_usable(secret)
-        traces = traces_of(secret)
+        traces = traces_of_secret(secret)
         mark = placeholder("secret", secret, installation_key(self.home.data / "redaction.key"))
         with self.alone(), self.held() as repository:
             report = after = self._report(traces)
@@ -269,6 +270,10 @@ class Purge:
                     found.append(("hard-link", str(path)))
         return [*found, *((word, "") for word in _ALWAYS)]
 
+    def to_push(self) -> list[str]:
+        """The branches whose old history the remote still has. Raises NotFound."""
+        return sorted(filter(None, read_marker(self.git.repository())))
+
     def push(self) -> list[str]:
         """Replace the old history on the remote. The branches. Raises NotFound, Refused, StoreBusy, StoreError."""
         repository = self.git.repository()
@@ -326,6 +331,11 @@ def layout_of(home: Home, memory: Path) -> Layout:
     return Layout(roots, Path(os.path.realpath(memory)), tuple(cache / name for name in ("index", "recall", "eval")))
 
 
+def traces_of_secret(secret: str) -> Traces:
+    """The traces of a secret, and of all that Clew makes of one when it keeps it."""
+    return traces_of(secret, forms_of(secret.strip()))
+
+
 def demand_usable(secret: str) -> str:
     """The secret without blanks around it. Raises UsageError."""
     said = secret.strip()
@@ -346,21 +356,7 @@ def without(content: bytes, path: str, traces: Traces, mark: str) -> bytes:
     new, count = traces.without(content, mark)
     if not count or not path.lower().endswith(".md"):
         return new
-    return _QUOTABLE.sub(
-        lambda line: (
-            line[1] + quoted(line[2].decode()).encode() + (line[3] or b"") if _is_front(new, line) else line[0]
-        ),
-        new,
-    )
-
-
-_QUOTABLE: Final = re.compile(rb"^([\w-]+:[ \t]+)(\[REDACTED:[^\"\\\r\n]*)(\r?)$", re.MULTILINE)
-_FRONT: Final = re.compile(rb"\A(?:\xef\xbb\xbf)?---[ \t]*\r?\n.*?^---[ \t]*\r?$", re.DOTALL | re.MULTILINE)
-
-
-def _is_front(content: bytes, line: re.Match[bytes]) -> bool:
-    front = _FRONT.match(content)
-    return front is not None and line.end() <= front.end()
+    return placeholders_quoted(new.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
 
 def _other_name(name: str, mark: str) -> str:

@@ -18,21 +18,29 @@ from typing import Any, Final, cast
 from clew.adapters.memory_rewrite import HistoryRewrite, Rules
 from clew.adapters.workspace import KNOWN_FILE
 from clew.core.memory.audit import Entry, read_line
-from clew.core.memory.document import PREFIX, bare_id, document_of
+from clew.core.memory.document import ARCHIVE, PREFIX, bare_id, document_of, is_made, read_document
 from clew.core.text.frontmatter import parse
 from clew.core.text.printable import printable
 from clew.core.text.traces import Traces
-from clew.errors import ClewError, StoreError, UsageError
+from clew.errors import ClewError, NotFound, StoreError, UsageError
+from clew.services.memory_known import same
 from clew.services.purge import Purge, Report, rewrite_history
 from clew.stores.audit import rewrite
 from clew.stores.exchanges import ExchangeStore
 from clew.stores.purging import Found, delete, files, replace_file
 from clew.stores.purging import search as search_files
 from clew.stores.seen import Seen
+from clew.stores.transcripts import SESSION
 
 _LEAST_LINE: Final = 24
 """Characters of a line of a removed document that is looked for elsewhere: shorter ones stand in any text."""
 _MOST_LINES: Final = 40
+_DOCUMENTS: Final = "`clew memory list --all` shows what is there"
+_HINTS: Final = {
+    "document": _DOCUMENTS, "workspace": _DOCUMENTS, "exchange": "`clew history --all` lists them",
+    "session": "`clew session list` shows them; an id is given whole",
+    "file": "a document, exchange:3, session:ID, workspace:ID, or a path",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +101,8 @@ def source_of(ref: str, purge: Purge, workspace: str) -> Source:
     """What is meant by a reference as Clew gives it, or by `session:ID`, `workspace:ID`. Raises UsageError."""
     wanted = ref.strip()
     word, colon, value = wanted.partition(":")
+    if wanted.startswith(SESSION):
+        word, value = "session", wanted.removeprefix(SESSION)
     if not wanted or "\0" in wanted:
         raise UsageError("there is no source", hint="a document, exchange:3, session:ID, workspace:ID, or a path")
     if colon and word in ("exchange", "session", "workspace") and value:
@@ -100,6 +110,8 @@ def source_of(ref: str, purge: Purge, workspace: str) -> Source:
             raise UsageError(
                 f"`{printable(value, 40)}` is no number of an exchange", hint="`clew history --all` lists them"
             )
+        if word == "session" and not re.fullmatch(r"[^/\\]+", value):
+            raise UsageError(f"`{printable(value, 60)}` is no id of a session", hint=_HINTS["session"])
         if word == "workspace" and not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,79}", value):
             raise UsageError(
                 f"`{printable(value, 60)}` is no id of a workspace", hint="small letters, digits and hyphens"
@@ -113,7 +125,31 @@ def source_of(ref: str, purge: Purge, workspace: str) -> Source:
         return _document(bare, purge, workspace)
     if bare.startswith(("user/", "workspaces/")) and bare.endswith(".md") and not os.path.exists(bare):
         return _document(bare, purge, workspace)  # its file may be gone, and its history not
-    return Source("file", os.path.normpath(re.sub(r":\d+(?:-\d+)?\Z", "", wanted)), workspace)
+    if bare.startswith(("user/", "workspaces/")) and (root / f"{bare}.md").is_file():
+        return _document(f"{bare}.md", purge, workspace)
+    file = Source("file", os.path.normpath(re.sub(r":\d+(?:-\d+)?\Z", "", wanted)), workspace)
+    named = _called(wanted, purge, workspace)
+    if not named:
+        return file
+    if len(named) > 1 or any(one.kind != "index" for one in _found(purge, file)):
+        told = ", ".join(f"`{printable(path)}`" for path in (*named.values(), *([file.value] * (len(named) < 2))))
+        raise UsageError(f"`{printable(wanted, 80)}` may mean more than one: {told}", hint="name its path, or its id")
+    return _document(next(iter(named)), purge, workspace)
+
+
+def _called(name: str, purge: Purge, workspace: str) -> dict[str, str]:
+    """The document of that id, or those of that name, of the workspace and of the user: id, or path, and path."""
+    found: dict[str, str] = {}
+    for path, content in _memory_files(purge):
+        near = path.startswith(("user/", f"workspaces/{workspace}/"))
+        if ARCHIVE in path.split("/") or document_of(path) or not path.lower().endswith(".md"):
+            continue
+        document = read_document(path, content.decode("utf-8", "replace"))
+        if document.id == name:
+            return {name: path}
+        if near and same(document.name, name):
+            found.setdefault(document.id or path, path)
+    return found
 
 
 def _document(bare: str, purge: Purge, workspace: str) -> Source:
@@ -132,12 +168,41 @@ def _document(bare: str, purge: Purge, workspace: str) -> Source:
 
 
 def find_source(purge: Purge, source: Source) -> Report:
-    """What came from a source. Nothing is changed."""
+    """What came from a source. Nothing is changed. Raises NotFound where nothing did: there is no such source."""
+    report = _look(purge, source)
+    if not any(one.kind != "index" or _tells_of(Path(one.path), source) for one in report.found):
+        raise NotFound(f"nothing here came from `{printable(source.value, 80)}`", hint=_HINTS[source.kind])
+    return report
+
+
+def _tells_of(path: Path, source: Source) -> bool:
+    """Whether a derived file is about a source: after a purge that was killed, it may be all that is left."""
+    if source.kind == "workspace":
+        return path.name.startswith(f"{source.value}-")
+    if source.kind == "file":
+        return os.path.exists(source.value)
+    with contextlib.suppress(OSError):
+        content = path.read_bytes()
+        wanted = (source.value,) if source.kind == "session" else (*source.ids, *source.paths)
+        return any(re.search(_whole(one), content) for one in wanted)
+    return False
+
+
+def _whole(name: str) -> bytes:
+    """A name in the bytes of a database; one that Clew did not make may be the beginning of another."""
+    found = re.escape(os.fsencode(name))
+    return found if is_made(name) or name.endswith(".md") else found + rb"(?![\w-])"
+
+
+def _look(purge: Purge, source: Source) -> Report:
     return Report(found=[*_found(purge, source), *_in_history(purge, source)], beyond=purge.beyond())
 
 
 def remove_source(purge: Purge, source: Source) -> Report:
-    """Take it out, and look for it again. Raises Refused, StoreBusy, StoreError; what is left has its reason."""
+    """Take it out, and look for it again; what is left has its reason.
+
+    Raises NotFound, Refused, StoreBusy, StoreError.
+    """
     with purge.alone(), purge.held() as repository:
         report = find_source(purge, source)
         lines = _lines(purge, source)
@@ -149,10 +214,10 @@ def remove_source(purge: Purge, source: Source) -> Report:
             report.history = rewrite_history(
                 repository, Rules(blob=lambda content, path: None if source.takes_file(path, content) else content)
             )
-        if source.kind in ("document", "workspace"):
+        if source.kind in ("document", "workspace") or any(one.kind == "transcript" for one in report.found):
             purge.drop_derived()
         purge.finish()
-    after = find_source(purge, source)
+    after = _look(purge, source)
     report.found = [done.get(one.path, replace(one, action="deleted")) for one in report.found]
     report.left = [
         replace(one, reason=done[one.path].reason if one.path in done else one.reason) for one in after.found
@@ -179,6 +244,8 @@ def _found(purge: Purge, source: Source) -> Iterator[Found]:
                 yield Found(str(history), "history", count)
         except ClewError as error:
             yield Found(str(history), "history", reason=str(error))
+    if source.kind == "session" and (transcript := home.data / "sessions" / f"{source.value}.jsonl").is_file():
+        yield Found(str(transcript), "transcript", 1)
     yield from _in_hints(home.data / "hints.db", source)
     for path in sorted((home.data / "audit").glob("*.jsonl")):
         with contextlib.suppress(OSError):
@@ -283,6 +350,8 @@ def _is_made_from(path: Path, source: Source) -> bool:
     """Whether a derived file may hold what came from a source."""
     if path.name.endswith(("-wal", "-shm")):
         return False
+    if source.kind == "session":
+        return path.name == "sessions.db" and _tells_of(path, source)
     if source.kind == "document":
         # What was searched for is kept with what was found.
         return path.suffix == ".searches" or path.name == "memory.db" or path.parent.name == "recall"

@@ -31,6 +31,7 @@ from clew.services.sync_conflicts import Copy, conflicts, exchanged, staying, wi
 from clew.services.sync_folder import change_file, holding, in_the_way, left_out, write_file
 from clew.services.sync_merge import merge_trees
 from clew.services.sync_recovery import Plan, carry_out, finish, forget, steps_of, take_back
+from clew.stores.clean_writing import clean_document
 from clew.stores.durable import make_folder
 
 BY_HAND: Final = "Edited by hand"
@@ -385,7 +386,7 @@ def resolve(git: MemoryGit, ref: str, take: str, *, redact: Callable[[str], str]
         place = cwd / take
         if not place.is_file():
             raise NotFound(f"There is no file `{printable(take)}`", hint="`--take ours`, `--take theirs`, or a file")
-        text = redact(_text(place))
+        text = clean_document(_text(place), redact)
     with repository.held(_LOCK_SECONDS):
         # Both versions are in the history before one of them goes.
         _commit_all(git, repository, BY_HAND, no_secrets)

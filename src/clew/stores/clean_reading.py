@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from clew.core.memory.document import Document, read_document
+from clew.core.text.placeholders import placeholders_quoted
 
 PLAIN: Final = re.compile(
     r"(?:[A-Za-z]{1,20}|\d{1,8}|[0-9a-f]{1,16}|[\u4e00-\u9fff]{1,40})"
@@ -29,7 +30,8 @@ def without_secrets(path: str, text: str, redact: Callable[[str], str]) -> Docum
     if clean == inner:
         return document if name == document.name else replace(document, name=name)
     rest = "".join(lines[document.body_line - 2 :])
-    seen = read_document(path, "".join((lines[0], clean, "" if clean.endswith("\n") else "\n", rest)))
+    shown = "".join((lines[0], clean, "" if clean.endswith("\n") else "\n", rest))
+    seen = read_document(path, placeholders_quoted(shown))
     return replace(
         seen,
         name=redact(seen.name),

@@ -46,9 +46,11 @@ from clew.core.memory.edit import (
 from clew.core.text.frontmatter import edit
 from clew.core.text.printable import printable, storable
 from clew.core.text.scalars import Given
+from clew.core.text.together import together
 from clew.errors import ClewError, Conflict, NotFound, OverBudget, Refused
 from clew.stores.clean_reading import PLAIN as _PLAIN
 from clew.stores.clean_reading import without_secrets
+from clew.stores.clean_writing import clean_document, clean_draft, clean_values
 from clew.stores.durable import locked, make_folder, move, put, read_bytes, translated
 
 LOCK_SECONDS: Final = 10.0
@@ -178,14 +180,7 @@ class Documents:
 
     def create(self, draft: Draft, *, tier: str = "note", workspace: str = "", today: date, id: str = "") -> Receipt:
         """A new document under a name made from its own; `-2` and so on where that is taken."""
-        clean = replace(
-            draft,
-            name=self.redact(draft.name),
-            body=self.redact(draft.body),
-            description=self.redact(draft.description),
-            tags=tuple(map(self.redact, draft.tags)),
-            when=tuple(map(self.redact, draft.when)),
-        )
+        clean = clean_draft(draft, self.redact)
         text = draft_text(clean, id=id or self.new_id(), tier=tier, today=today)
         receipt = self.add(text, name=clean.name, tier=tier, workspace=workspace)
         return replace(receipt, redacted=receipt.redacted or clean != draft)
@@ -193,7 +188,7 @@ class Documents:
     def add(self, text: str, *, name: str, tier: str = "note", workspace: str = "") -> Receipt:
         """A new document with this text. `name` gives the name of the file."""
         folder = folder_of(tier, workspace)
-        stem = slug(self.redact(name))
+        stem = slug(together(self.redact, name, text)[0])
         clean = self._clean(text)
         with self._locked(f"{folder}/x.md"):
             for number in count(1):
@@ -211,12 +206,14 @@ class Documents:
 
     def append(self, path: str, text: str) -> Receipt:
         """`text` at the end of a document, on lines of its own, in the file's line ends."""
-        clean = self._addition(text)
+        _demand_addition(text)
+        (clean,) = together(self.redact, storable(text))
         return self._change(path, lambda current: appended(current, clean), given=text, added=clean)
 
     def log(self, workspace: str, text: str, *, at: datetime, heading: str = "") -> Receipt:
         """An entry in the log of the day of `at`, with its time; the log is made with its first entry."""
-        clean, title = self._addition(text), self.redact(heading)
+        _demand_addition(text)
+        clean, title = together(self.redact, storable(text), heading)
         entry = log_entry(clean, at, title)
         path = f"{folder_of('log', workspace)}/{at:%Y-%m-%d}.md"
         with self._locked(path):
@@ -230,7 +227,8 @@ class Documents:
 
     def set_fields(self, path: str, changes: Mapping[str, Given], *, expect: str = "") -> Receipt:
         """Keys of the front matter set, or taken out where the value is None. All other lines stay byte for byte."""
-        clean = {key: self._clean_value(value) for key, value in changes.items()}
+        self._demand_there(path)
+        clean = clean_values(changes, self.redact, self.read_text(path))
         receipt = self._change(path, lambda current: edit(current, clean), expect=expect)
         return replace(receipt, redacted=any(clean[key] != value for key, value in changes.items()))
 
@@ -400,20 +398,9 @@ class Documents:
         return without_secrets(path, self._text(path, content), self.redact)
 
     def _clean(self, text: str) -> str:
-        clean = self.redact(storable(text))
+        clean = clean_document(text, self.redact)
         _demand(len(clean), MOST_CHARACTERS, "a document", "split it into several")
         return clean
-
-    def _addition(self, text: str) -> str:
-        _demand(len(text), MOST_APPENDED, "one append", "say less, or make a note of it")
-        if not text.strip():
-            raise Refused("there is nothing to append", hint="give a text")
-        return self._clean(text)
-
-    def _clean_value(self, value: Given) -> Given:
-        if value is None or isinstance(value, date):
-            return value
-        return self.redact(value) if isinstance(value, str) else tuple(map(self.redact, value))
 
     # ------------------------------------------------------------------ one write
 
@@ -512,6 +499,12 @@ def _lines(text: str) -> int:
 
 def _digest(content: bytes) -> str:
     return digest_of(content.decode("utf-8", "surrogateescape"))
+
+
+def _demand_addition(text: str) -> None:
+    _demand(len(text), MOST_APPENDED, "one append", "say less, or make a note of it")
+    if not text.strip():
+        raise Refused("there is nothing to append", hint="give a text")
 
 
 def _demand(length: int, most: int, what: str, hint: str) -> None:

@@ -34,7 +34,9 @@ from clew.core.memory.edit import appended, slug, with_body
 from clew.core.text.frontmatter import edit, parse, written
 from clew.core.text.printable import printable, storable
 from clew.core.text.scalars import Given
+from clew.core.text.together import together
 from clew.errors import ClewError, Conflict, NotFound, OverBudget, Refused, StoreError
+from clew.stores.clean_writing import clean_document
 from clew.stores.documents import MOST_BYTES, Documents, Receipt, folder_of
 from clew.stores.durable import make_folder, put, read_bytes
 
@@ -138,6 +140,10 @@ class Handoffs:
         """Write what `ledger` says about its window: into the ledger that the window has, else into a new one, which
         takes the place of the one before it on its branch and thread. Then old ledgers are put away."""
         self._demand(ledger.sections, mode)
+        given = ledger.sections.by_name()
+        name, description, *said = together(self.documents.redact, name, description, *given.values())
+        redacted = said != list(given.values())
+        ledger = replace(ledger, sections=Sections(**dict(zip(given, said, strict=True))))
         with self.documents.hold("handoff", self.workspace):
             there = self.ledgers()
             own = of_window(there, ledger.session, ledger.window, ledger.branch)
@@ -146,7 +152,8 @@ class Handoffs:
             else:
                 kept = self._refresh(own, ledger, at, description, language, mode)
                 kept = replace(kept, superseded=self._link(own, there, at))
-            return replace(kept, retired=self._retire(at))
+            receipt = replace(kept.receipt, redacted=kept.receipt.redacted or (redacted and kept.receipt.written))
+            return replace(kept, receipt=receipt, retired=self._retire(at))
 
     def _link(self, own: Ledger, there: list[Ledger], at: datetime) -> str:
         """Let the ledger before say that this one takes its place, where a process died before it wrote that."""
@@ -179,7 +186,6 @@ class Handoffs:
         # By its lines as they will stand there Clew knows again what it wrote.
         made = replace(
             ledger,
-            sections=self._clean(ledger.sections),
             id=self.documents.new_id(),
             workspace=self.workspace,
             thread=thread,
@@ -188,9 +194,8 @@ class Handoffs:
             updated=at.replace(microsecond=0),
         )
         text = ledger_text(made, name=name, description=description, language=language, own=mode == "own")
-        stem = f"{at:%Y-%m-%d-%H%M}-{slug(self.documents.redact(name))}"
+        stem = f"{at:%Y-%m-%d-%H%M}-{slug(name)}"
         receipt = self.documents.add(text, name=stem, tier="handoff", workspace=self.workspace)
-        receipt = replace(receipt, redacted=receipt.redacted or made.sections != ledger.sections)
         if before is None:
             return Kept("created", receipt)
         old = f"{self.folder}/{before.stem}.md"
@@ -204,15 +209,15 @@ class Handoffs:
         path = f"{self.folder}/{own.stem}.md"
         changes: dict[str, Given] = {"updated": at.replace(microsecond=0), "trigger": ledger.trigger or None}
         if mode == "own" and description:
-            changes["description"] = self.documents.redact(description)
+            changes["description"] = description
         archived = ""
         for tries in count(1):
             text = self.documents.read_text(path)
             if mode == "append":
-                new = added(text, self._clean(ledger.sections), changes, language=language)
+                new = added(text, ledger.sections, changes, language=language)
             else:
                 own_lines = mode == "own"
-                new = refreshed(text, self._clean(ledger.sections), changes, language=language, own=own_lines)
+                new = refreshed(text, ledger.sections, changes, language=language, own=own_lines)
             if new == text:
                 return Kept("unchanged", _as_it_is(path, text))
             if mode == "replace":
@@ -223,8 +228,7 @@ class Handoffs:
                 if tries >= _TRIES:
                     raise
                 continue
-            redacted = self._clean(ledger.sections) != ledger.sections
-            return Kept("refreshed", replace(receipt, redacted=receipt.redacted or redacted), archived=archived)
+            return Kept("refreshed", receipt, archived=archived)
         raise AssertionError
 
     def _retire(self, at: datetime) -> tuple[str, ...]:
@@ -259,10 +263,6 @@ class Handoffs:
                 ledger, updated=datetime.fromtimestamp(os.stat(self.documents.root / path).st_mtime).astimezone()
             )
         return ledger
-
-    def _clean(self, sections: Sections) -> Sections:
-        redact = self.documents.redact
-        return Sections(**{key: redact(text) for key, text in sections.by_name().items()})
 
     def _demand(self, sections: Sections, mode: Mode) -> None:
         length = sum(len(text) for text in sections.by_name().values())
@@ -333,7 +333,7 @@ class Handoffs:
         if append and len(text) > MOST_APPENDED:
             told = f"one append has at most {MOST_APPENDED:,} characters, this has {len(text):,}"
             raise OverBudget(told, hint="say less", limit=MOST_APPENDED)
-        clean = self.documents.redact(storable(text))
+        clean = clean_document(text, self.documents.redact)
         with self.documents.hold("handoff", self.workspace):
             for tries in count(1):
                 path = self.plan_path(branch, own=own)
@@ -407,7 +407,7 @@ class Handoffs:
 
     def _new_file(self, path: str, text: str) -> Receipt:
         """A file under exactly this name. Raises FileExistsError, OverBudget, Refused, StoreError."""
-        clean = self.documents.redact(text)
+        clean = clean_document(text, self.documents.redact)
         if len(clean) > MOST_CHARACTERS:
             told = f"a document has at most {MOST_CHARACTERS:,} characters, this has {len(clean):,}"
             raise OverBudget(told, hint="split it into several", limit=MOST_CHARACTERS)

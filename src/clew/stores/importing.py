@@ -7,17 +7,20 @@ files that are unchanged, brings over those that are not, and leaves alone what 
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final, Literal
 
 from clew.core.memory.document import MOST_CHARACTERS, Document, digest_of, read_document
 from clew.core.memory.edit import imported_text, is_edited_here, refreshed_text
 from clew.core.text.frontmatter import edit
+from clew.core.text.placeholders import placeholders_quoted
 from clew.core.text.printable import printable
+from clew.core.text.together import together
 from clew.errors import ClewError, Conflict, NotFound, Refused
 from clew.stores.documents import Documents, Receipt, folder_of
 from clew.stores.durable import read_bytes
@@ -39,7 +42,7 @@ class Step:
     """What becomes of one file."""
 
     file: str
-    """Relative to the imported folder, with `/`."""
+    """Relative to the imported folder, with `/`, without secrets."""
     action: Action
     name: str = ""
     path: str = ""
@@ -50,6 +53,8 @@ class Step:
     """Of the note that is there already."""
     reason: str = ""
     redacted: bool = False
+    source: str = ""
+    """What a new note says that it came from."""
     failed: bool = False
     """Left out because it could not be read or is too large; not because it is none of what is taken over."""
 
@@ -82,6 +87,8 @@ class _Known:
     """Ids that no new note may have."""
     lost: dict[str, Document]
     """By id, notes whose file lies no longer where it was when it was taken over."""
+    unsaid: tuple[re.Pattern[str], ...] = ()
+    """What a path looks like of which a note does not say all, since it holds a secret."""
 
     @classmethod
     def of(cls, present: Sequence[Document]) -> _Known:
@@ -91,7 +98,12 @@ class _Known:
             {document.source: document for document in imported},
             {document.id for document in present},
             {document.id: document for document in imported if document.id and _is_gone(document.source)},
+            tuple(_looks_like(document.source) for document in imported if "[REDACTED" in document.source),
         )
+
+    def is_at(self, origin: str) -> bool:
+        """Whether a note came from this very path, or from one that looks like it."""
+        return origin in self.by_source or any(one.fullmatch(origin) for one in self.unsaid)
 
     def moved_to(self, file: str, digest: str, own: str) -> Document | None:
         """The note of a file that was moved or renamed: it has the id that the file says, or the file says what its
@@ -125,13 +137,14 @@ def import_folder(
     files = list(_files(source, "", 0))
     # What lies where it was comes first: a copy of it must not be taken for the file itself.
     steps: dict[str, Step] = {}
-    files_in_turn = sorted(files, key=lambda one: f"{source.as_posix()}/{one[0]}" not in known.by_source)
+    files_in_turn = sorted(files, key=lambda one: not known.is_at(f"{source.as_posix()}/{one[0]}"))
     for number, (file, out) in enumerate(files_in_turn, 1):
-        steps[file] = out or _step(documents, source, file, known, today, place)
+        left = replace(out, file=documents.redact(out.file)) if out else None
+        steps[file] = left or _step(documents, source, file, known, today, place)
         if progress is not None and (number % _TOLD == 0 or number == len(files)):
             progress(number, len(files))
     ordered = [steps[file] for file, _ in files]
-    return Plan(source, tier, workspace, (*ordered, *_gone(source, known, ordered)))
+    return Plan(source, tier, workspace, (*ordered, *_gone(documents, source, known, ordered)))
 
 
 def carry_out(documents: Documents, plan: Plan) -> Iterator[tuple[Step, Receipt]]:
@@ -163,7 +176,7 @@ def carry_out(documents: Documents, plan: Plan) -> Iterator[tuple[Step, Receipt]
 
 def _written(documents: Documents, plan: Plan, step: Step, made: dict[str, Document]) -> Receipt:
     if step.action == "new":
-        twin = made.get(f"{plan.folder.as_posix()}/{step.file}")
+        twin = made.get(step.source)
         if twin is None:
             return documents.add(step.text, name=step.name, tier=plan.tier, workspace=plan.workspace)
         return Receipt(twin.path, twin.digest, 0, 0, twin.id, written=False)
@@ -223,14 +236,19 @@ def _is_gone(source: str) -> bool:
 
 def _step(documents: Documents, source: Path, file: str, known: _Known, today: date, place: str) -> Step:
     """What becomes of a file. An id that it has is kept, with the links that name it, unless a note has it already."""
-    origin = f"{source.as_posix()}/{file}"
-    before = known.by_source.get(origin)
+    place_of_file, file = source / file, documents.redact(file)
     try:
-        raw = read_bytes(source / file, _MOST_BYTES, printable(file)).decode("utf-8")
+        raw = read_bytes(place_of_file, _MOST_BYTES, printable(file)).decode("utf-8")
         digest = digest_of(raw)
-        if before is not None and before.source_digest == digest:
-            return Step(file, "same", path=before.path)
-        clean = documents.redact(raw)
+        clean, origin = together(documents.redact, raw, place_of_file.as_posix())
+        if origin.count("/") == place_of_file.as_posix().count("/"):
+            file = "/".join(origin.split("/")[-len(PurePosixPath(file).parts) :])
+        clean = placeholders_quoted(clean)
+        before = known.by_source.get(origin)
+        if before is not None:
+            known.lost.pop(before.id, None)
+            if before.source_digest == digest:
+                return Step(file, "same", path=before.path)
         own = read_document(file, clean).id
         moved = known.moved_to(file, digest, own) if before is None else None
         if moved is not None:
@@ -252,7 +270,7 @@ def _step(documents: Documents, source: Path, file: str, known: _Known, today: d
     if before is not None:
         return Step(file, "changed", before.name, before.path, text, before.digest, redacted=clean != raw)
     name = read_document(f"{place}/{file.rpartition('/')[2]}", text).name
-    return Step(file, "new", name, text=text, redacted=clean != raw)
+    return Step(file, "new", name, text=text, redacted=clean != raw, source=origin)
 
 
 def _moved(
@@ -270,9 +288,14 @@ def _moved(
     return Step(file, "moved", note.name, note.path, text, note.digest, redacted=redacted)
 
 
-def _gone(source: Path, known: _Known, steps: Sequence[Step]) -> Iterator[Step]:
+def _looks_like(source: str) -> re.Pattern[str]:
+    """The form of a path with placeholders."""
+    return re.compile(".+".join(map(re.escape, re.split(r"\[REDACTED[^\]/]*\]", source))))
+
+
+def _gone(documents: Documents, source: Path, known: _Known, steps: Sequence[Step]) -> Iterator[Step]:
     """Notes whose file is not in the folder any more, by file, each with the new one that it may have become."""
-    within = f"{source.as_posix()}/"
+    within = f"{documents.redact(source.as_posix())}/"
     fresh = [step for step in steps if step.action == "new"]
     for note in sorted(known.lost.values(), key=lambda one: one.source):
         if note.source.startswith(within):

@@ -434,7 +434,7 @@ def delete(path: Path) -> None:
 
     What another process may have mapped into its memory is not overwritten: it would read the zeros.
     """
-    if not is_database(path) and not _HALVES.fullmatch(path.name) and path.suffix != ".md":
+    if not is_database(path) and not _HALVES.fullmatch(path.name) and path.suffix not in (".md", ".jsonl"):
         path.unlink()
         return
     for side in ("", *SIDES):

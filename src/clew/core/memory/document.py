@@ -242,7 +242,8 @@ def clean_description(text: str) -> str:
 
 def clean_tag(text: str) -> str:
     """A tag: lower case, no `#`, blanks as `-`, no empty parts between `/`."""
-    line = clean_line(text, MOST_NAME).lower().lstrip("#")
+    # What stands for a secret is known by its capitals.
+    line = clean_line(text, MOST_NAME).lower().replace("[redacted", "[REDACTED").lstrip("#")
     return "/".join(part for part in (piece.strip(" -") for piece in line.split("/")) if part).replace(" ", "-")
 
 

@@ -25,6 +25,11 @@ from clew.core.text.scalars import Given
 MOST_APPENDED: Final = 8_000
 """Characters of one append."""
 _MOST_SLUG: Final = 60
+_LEAST_FORM: Final = 5
+"""Letters and digits of a form of a text that is looked for."""
+_MOST_WORDS: Final = 9
+_MOST_FIRST: Final = 56
+"""Words and characters of a name that is made from a text."""
 _RESERVED: Final = frozenset(
     {"con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(10))}
 )
@@ -132,6 +137,21 @@ def distinct(name: str, taken: Iterable[str]) -> str:
     return found
 
 
+def first_words(text: str) -> str:
+    """A name for a note that was given none: its first heading or item, or the beginning of its first sentence."""
+    heading = re.match(r"\s*#{1,6}[ \t]+(.+)", text) or re.match(r"\s*(?:[-*+]|\d+[.)])[ \t]+(.+)", text)
+    line = heading[1] if heading else first_sentence(text) or " ".join(text.split())
+    words = clean_line(line, MOST_NAME).rstrip(" #.!?…。！？；;:：,，、").split()
+    while len(words) > 1 and (len(words) > _MOST_WORDS or len(" ".join(words)) > _MOST_FIRST):
+        words.pop()
+    name = " ".join(words)
+    if len(name) > _MOST_FIRST:
+        # Words without blanks between them: up to a comma where one is near.
+        parts = re.match(rf".{{6,{_MOST_FIRST - 1}}}?(?=[，、；：,;:])", name)
+        name = parts[0] if parts else name[:_MOST_FIRST]
+    return name.rstrip(" ,;:，、；：-–—") or "note"
+
+
 def slug(name: str) -> str:
     """A file name without ending for a name: lower case, words joined by `-`, scripts other than Latin as they are.
 
@@ -144,6 +164,14 @@ def slug(name: str) -> str:
         text = text[:-1]
     text = text.strip("-") or "note"
     return f"{text}-note" if text in _RESERVED else text
+
+
+def forms_of(text: str) -> tuple[str, ...]:
+    """What Clew makes of a text besides itself: as a tag, in small letters, as the name of a file."""
+    low = text.lower()
+    forms = (low, re.sub(r"\s+", "-", low), clean_tag(text), slug(text) if len(text) <= _MOST_SLUG else "")
+    # A form of a few letters stands in any text.
+    return tuple(dict.fromkeys(one for one in forms if one != text and sum(map(str.isalnum, one)) >= _LEAST_FORM))
 
 
 def _plain(char: str) -> str:

@@ -10,7 +10,7 @@ import base64
 import re
 import string
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from mmap import mmap
 from typing import Final
 
@@ -35,6 +35,9 @@ _CUT: Final = (b"\xe2\x80\xa6", b"\\u2026")
 """How a text that was shortened ends."""
 _LEAST_CUT, _MOST_CUT = 6, 400
 """Bytes of a secret that was cut short: fewer tell nothing of it, and more are kept nowhere."""
+_LONG_NAME: Final = 56
+"""Characters of a name of a file that may have been cut."""
+_STEM: Final = re.compile(r"(?:-\d{1,4})?(?:\.md)?\Z")
 _SIGNS: Final = frozenset(string.ascii_letters.encode() + string.digits.encode() + b"+/_-")
 Content = bytes | mmap
 """What is searched: the bytes of a file, or a map of it."""
@@ -46,7 +49,7 @@ class Traces:
     def __init__(
         self,
         patterns: tuple[bytes, ...],
-        plain: bytes = b"",
+        plain: tuple[bytes, ...] = (),
         words: str = "",
         opened: frozenset[bytes] = frozenset(),
         written: frozenset[bytes] = frozenset(),
@@ -100,30 +103,47 @@ class Traces:
         if self.spans(name.encode("utf-8", "surrogateescape"), folded=True):
             return True
         told, wanted = _bare(name), _bare(self.words)
-        return len(wanted) >= LEAST and wanted in told
+        if len(wanted) < LEAST:
+            return False
+        # The name of a file ends where it is long enough, without a sign.
+        stem = _STEM.sub("", name)
+        cut = _bare(stem) if len(stem) >= _LONG_NAME or len(stem.encode("utf-8", "replace")) >= 3 * _LONG_NAME else ""
+        return wanted in told or any(cut.endswith(wanted[:length]) for length in range(_LEAST_CUT, len(wanted)))
 
     def _start(self, at: int, content: Content, pattern: bytes) -> int:
         return at - (pattern in self._opened and at > 0 and content[at - 1] in _SIGNS)
 
     def _cut_short(self, content: Content) -> Iterator[tuple[int, int]]:
-        if len(self._plain) <= _LEAST_CUT:
-            return
-        for sign in _CUT:
-            at = content.find(sign)
-            while at >= 0:
-                before = content[max(0, at - _MOST_CUT) : at]
-                for length in range(min(len(self._plain) - 1, len(before)), _LEAST_CUT - 1, -1):
-                    if before.endswith(self._plain[:length]):
-                        yield at - length, at
-                        break
-                at = content.find(sign, at + 1)
+        for plain in self._plain:
+            if len(plain) > _LEAST_CUT:
+                yield from _cut(plain, content)
 
 
-def traces_of(secret: str) -> Traces:
-    """The traces of a secret of LEAST to MOST characters, blanks around it left out; also in other normal forms."""
+def _cut(plain: bytes, content: Content) -> Iterator[tuple[int, int]]:
+    """Where the beginning of a text stands before the sign of one that was shortened."""
+    for sign in _CUT:
+        at = content.find(sign)
+        while at >= 0:
+            before = content[max(0, at - _MOST_CUT) : at]
+            for length in range(min(len(plain) - 1, len(before)), _LEAST_CUT - 1, -1):
+                if before.endswith(plain[:length]):
+                    yield at - length, at
+                    break
+            at = content.find(sign, at + 1)
+
+
+def traces_of(secret: str, forms: Sequence[str] = ()) -> Traces:
+    """The traces of a secret of LEAST to MOST characters, blanks around it left out; also in other normal forms.
+
+    `forms` are what else was made of it, such as a tag, and is kept as it is or escaped.
+    """
     said = secret.strip()
     patterns: list[bytes] = []
     opened, written = set[bytes](), set[bytes]()
+    made = dict.fromkeys((said, *forms))
+    for form in dict.fromkeys(unicodedata.normalize(name, one) for one in forms for name in ("NFC", "NFD")):
+        written.add(_written(form))
+        patterns.append(_written(form))
     for form in dict.fromkeys((said, *(unicodedata.normalize(name, said) for name in ("NFC", "NFD")))):
         written.add(_written(form))
         patterns.append(_written(form))
@@ -133,7 +153,8 @@ def traces_of(secret: str) -> Traces:
         patterns += coded
         patterns.append(rb"(?:\\{0,2}x|[: ])?".join(_hex(byte) for byte in raw))
         patterns += [re.escape(form.encode(name, "surrogatepass")) for name in ("utf-16-le", "utf-16-be")]
-    return Traces(tuple(patterns), said.encode("utf-8", "surrogatepass"), said, frozenset(opened), frozenset(written))
+    plain = tuple(one.encode("utf-8", "surrogatepass") for one in made)
+    return Traces(tuple(patterns), plain, said, frozenset(opened), frozenset(written))
 
 
 def marks_of(digits: str) -> Traces:

@@ -76,7 +76,8 @@ def note(text: str | None, as_json: bool, **wished: Any) -> None:
 
 def keep(app: App, memory: Memory, words: str, as_json: bool, **wished: Any) -> Saved:
     """Write a note and say so. `wished` holds the values of `note_options`."""
-    from clew.services.memory import NoteWish, first_words  # heavy
+    from clew.core.memory.edit import first_words  # heavy
+    from clew.services.memory import NoteWish  # heavy
 
     demand_whole(wished["name"], wished["description"], *wished["when"], *wished["tags"])
     if wished["on_branch"] and wished["personal"]:

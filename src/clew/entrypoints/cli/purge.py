@@ -14,13 +14,13 @@ import click
 from clew.adapters.memory_git import MemoryGit
 from clew.app import App
 from clew.core.text.printable import printable
-from clew.core.text.traces import Traces, traces_of
+from clew.core.text.traces import Traces
 from clew.entrypoints.cli.progress import bar
 from clew.entrypoints.cli.style import apply_color, aside, pale
 from clew.entrypoints.cli.texts import say
 from clew.entrypoints.cli.wording import translated
 from clew.errors import NotFound, UsageError
-from clew.services.purge import Purge, Report, demand_usable, shown
+from clew.services.purge import Purge, Report, demand_usable, shown, traces_of_secret
 from clew.services.purge_source import find_source, remove_source, source_of
 from clew.stores.purging import Found
 
@@ -87,14 +87,14 @@ def purge(
         left = len(report.left)
     elif chosen:
         said = demand_usable(_from_file(secret_file) if secret_file is not None else _asked(app))
-        traces = traces_of(said)
+        traces = traces_of_secret(said)
         mask = _mask(traces)
         report = asking.run(lambda: engine.find(said), lambda: engine.remove(said), mask, "secret")
         left = len(report.left)
         if secret_file is not None:
             aside(say("note", app.language) + say("purge.beyond.file", app.language, mask(printable(secret_file))))
-    if push_rewritten and not dry_run and not left:
-        _push(app, engine, yes)
+    if push_rewritten and not left:
+        _push(app, engine, yes, dry_run=dry_run)
     if left:
         raise click.exceptions.Exit(1)
 
@@ -168,8 +168,13 @@ def _mask(traces: Traces) -> Mask:
     return lambda text: shown(text, traces)
 
 
-def _push(app: App, engine: Purge, yes: bool) -> None:
+def _push(app: App, engine: Purge, yes: bool, *, dry_run: bool) -> None:
     language = app.language
+    if dry_run:
+        branches = engine.to_push()
+        named = ", ".join(map(printable, branches))
+        aside(say("purge.would-push", language, named) if branches else say("purge.no-push", language))
+        return
     if not yes:
         if not _has_terminal():
             raise UsageError(
