@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
 import subprocess
+import sys
+import termios
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +16,7 @@ from typing import Any
 import pytest
 from tests.agent_clis import Played, ending, failing, pieces
 from tests.command import ARGV, clew, environ
+from tests.shell_session import until
 
 from clew.adapters.models.catalogue import Catalogue
 from clew.adapters.tokenizers import tokenizer_for
@@ -306,6 +310,28 @@ def test_ctrl_c_ends_the_program_and_keeps_what_came(cli: Played, harbour: Path)
         assert process.stdout is not None
         assert "One piece" in process.stdout.readline()
         process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+    assert gone(cli.called["pid"]) and gone(cli.called["child"])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="tells how full a pipe is")
+def test_ctrl_c_ends_the_program_also_while_its_words_are_being_written(cli: Played, harbour: Path) -> None:
+    """Nobody reads: the interrupt comes while a piece is shown, not while one is waited for."""
+    cli.play({"child": 1}, *pieces(cli.name, "words and more words\n" * 20_000), {"wait": str(cli.gate())})
+    process = subprocess.Popen(
+        [*ARGV, "ask", "-q", "--model", cli.name, "where is retry_with_backoff?"], cwd=harbour,
+        env=environ({"PATH": cli.environ["PATH"]}), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    with process:
+        assert process.stdout is not None
+
+        def full() -> bool:
+            held = fcntl.ioctl(process.stdout.fileno(), termios.FIONREAD, bytes(4))  # type: ignore[union-attr]
+            return int.from_bytes(held, sys.byteorder) >= 60_000
+
+        assert until(full)
+        process.send_signal(signal.SIGINT)
+        process.stdout.read()
         assert process.wait(60) == 130
     assert gone(cli.called["pid"]) and gone(cli.called["child"])
 

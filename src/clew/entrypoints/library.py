@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -74,8 +75,9 @@ def ask(question: str, **wishes: Unpack[Wishes]) -> Reply:
     opened = app.model()
     gathered = _gathered(app, question, wishes)
     answer = Answer()
-    for _ in stream_answer(gathered, opened, answer, app.loaded.settings.answer_room):
-        pass
+    with contextlib.closing(stream_answer(gathered, opened, answer, app.loaded.settings.answer_room)) as pieces:
+        for _ in pieces:
+            pass
     return Reply(answer.text, answer.model, answer.refs, gathered.found, gathered.snapshot, answer.usage)
 
 

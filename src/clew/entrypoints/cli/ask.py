@@ -259,19 +259,19 @@ def _stream(gathered: Gathered, model: Model | None, answer: Answer, limit: int,
     """
     stopped: Stopped | None = None
     page = Page(quoted=model is None)
-    pieces = stream_answer(gathered, model, answer, limit)
-    try:
-        for piece in pieces:
-            if not as_json:
-                page.show(piece)
-        page.end()
-    except (ModelError, KeyboardInterrupt, OSError) as error:
-        stopped = error
-    if isinstance(stopped, OSError):
-        if model is None:
+    # Closed whatever happens: the program behind a model would outlive an interrupt that comes while a piece is shown.
+    with contextlib.closing(stream_answer(gathered, model, answer, limit)) as pieces:
+        try:
+            for piece in pieces:
+                if not as_json:
+                    page.show(piece)
+            page.end()
+        except (ModelError, KeyboardInterrupt, OSError) as error:
+            stopped = error
+        if isinstance(stopped, OSError) and model is None:
             for _ in pieces:
                 pass
-        pieces.close()
+    if isinstance(stopped, OSError):
         return stopped
     try:
         if stopped is not None:
