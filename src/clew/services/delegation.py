@@ -20,6 +20,7 @@ from clew.core.agent.events import Answered, Delegated, Event
 from clew.core.agent.permissions import Permit
 from clew.core.agent.record import RunRecord
 from clew.core.handoff.plan import read_plan
+from clew.core.handoff.references import SESSION
 from clew.core.memory.edit import first_words
 from clew.core.text.printable import printable
 from clew.errors import ClewError
@@ -27,7 +28,7 @@ from clew.services.dump import Dump, about_of
 from clew.services.memory import NoteWish
 from clew.services.run import Limits, Session
 from clew.services.tools.tool import Reply, Signal
-from clew.stores.transcripts import SESSION, Replied
+from clew.stores.transcripts import Replied
 
 if TYPE_CHECKING:
     from clew.services.handoff import Handoff

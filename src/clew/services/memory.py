@@ -362,9 +362,9 @@ class Memory:
 
     def _clean(self, wish: NoteWish) -> NoteWish:
         """The wish without secrets: what one of its fields reveals is gone from all, and from a name made of them."""
-        draft = self._draft(wish)
-        clean = clean_draft(replace(draft, description=wish.description), self.documents.redact)
-        if clean == replace(draft, description=wish.description):
+        draft = replace(self._draft(wish), description=wish.description)
+        clean = clean_draft(draft, self.documents.redact)
+        if clean == draft:
             return wish
         name = first_words(clean.body) if wish.derived else clean.name
         return replace(

@@ -17,6 +17,7 @@ from typing import Any, Final, cast
 
 from clew.adapters.memory_rewrite import HistoryRewrite, Rules
 from clew.adapters.workspace import KNOWN_FILE
+from clew.core.handoff.references import SESSION
 from clew.core.memory.audit import Entry, read_line
 from clew.core.memory.document import ARCHIVE, PREFIX, bare_id, document_of, is_made, read_document
 from clew.core.text.frontmatter import parse
@@ -30,7 +31,6 @@ from clew.stores.exchanges import ExchangeStore
 from clew.stores.purging import Found, delete, files, replace_file
 from clew.stores.purging import search as search_files
 from clew.stores.seen import Seen
-from clew.stores.transcripts import SESSION
 
 _LEAST_LINE: Final = 24
 """Characters of a line of a removed document that is looked for elsewhere: shorter ones stand in any text."""

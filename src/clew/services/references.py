@@ -18,7 +18,7 @@ from clew.adapters.sources.files import WorkTree
 from clew.adapters.sources.git_state import COMMIT, DIFF, STATUS, GitState
 from clew.adapters.sources.tree import DirectoryTree
 from clew.core.context.fragment import Exchange
-from clew.core.handoff.references import is_reference
+from clew.core.handoff.references import SESSION, is_reference
 from clew.core.memory.document import PREFIX
 from clew.core.text.content import decode
 from clew.core.text.printable import printable, unescaped
@@ -30,7 +30,6 @@ from clew.services.context import Place
 from clew.services.passages import MAP_REF, listed_files
 from clew.services.relevance import Finder, load_ranking
 from clew.services.words import load_glossary
-from clew.stores.transcripts import SESSION
 
 if TYPE_CHECKING:
     from clew.services.memory import Memory, OpenedDocument

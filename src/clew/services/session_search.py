@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from clew.core.agent.loop import succeeded
+from clew.core.handoff.references import SESSION
 from clew.core.memory.document import Document, clean_line
 from clew.core.memory.hits import Hit
 from clew.core.memory.passages import Piece, split
@@ -31,7 +32,6 @@ from clew.stores.memory_index import MemoryIndex
 from clew.stores.memory_reading import Filter
 from clew.stores.memory_writing import Loaded
 from clew.stores.transcripts import (
-    SESSION,
     Added,
     Began,
     Ended,

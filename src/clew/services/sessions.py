@@ -14,11 +14,11 @@ from typing import Final
 import msgspec
 
 from clew.core.agent.prompt import Identity
+from clew.core.handoff.references import SESSION
 from clew.core.text.printable import printable
 from clew.errors import NotFound, UsageError
 from clew.services.instructions import Instructions, changed_since, read_instructions
 from clew.stores.transcripts import (
-    SESSION,
     Added,
     Began,
     Ended,

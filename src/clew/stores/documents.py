@@ -351,7 +351,7 @@ class Documents:
                     continue
                 folders: list[tuple[str, int]] = []
                 # Which tier a document belongs to is a matter of its folder: asked once, and not for every file.
-                prefix, holds = f"{folder}/" if folder else "", tier_of(f"{folder}/x.md") is not None
+                prefix, holds = f"{folder}/" if folder else "", _is_tier(folder)
                 for entry in entries:
                     name = entry.name
                     path = prefix + name
@@ -362,15 +362,15 @@ class Documents:
                         continue
                     if name.startswith(".") or name == ARCHIVE:
                         continue
-                    tier = tier_of(f"{path}/x.md") is not None
                     if entry.is_symlink() and not self._inside(path, root):
-                        if (tier or (holds and name[-3:].lower() == ".md")) and _leads_out(path, root):
+                        meant = _is_tier(path) or (holds and name[-3:].lower() == ".md")
+                        if meant and _leads_out(path, root):
                             what = "it is a link out of the memory, so nothing behind it is read"
                             yield path, unreadable_document(path, what, "put the files themselves there")
                         continue
                     if entry.is_dir():
                         folders.append((path, depth + 1))
-                    elif tier and not holds:
+                    elif not holds and _is_tier(path):
                         yield path, unreadable_document(path, "a file is where a folder belongs", "move that file away")
                     elif holds and name[-3:].lower() == ".md" and not document_of(path):
                         yield path, _stat_of(path, entry)
@@ -520,6 +520,11 @@ def _conflict(path: str, expected: str, found: str) -> Conflict:
         expected=expected,
         found=found,
     )
+
+
+def _is_tier(folder: str) -> bool:
+    """Whether a folder is one that holds documents."""
+    return tier_of(f"{folder}/x.md") is not None
 
 
 def _leads_out(path: str, root: str) -> bool:

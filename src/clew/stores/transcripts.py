@@ -25,8 +25,6 @@ from clew.errors import NotFound, StoreBusy, StoreError, StoreTooNew
 from clew.stores.durable import locked, make_folder, translated
 
 FORMAT: Final = 1
-SESSION: Final = "clew://session/"
-"""Of a reference to a session by its id; `#3` behind it names a run, `#3.5` one step of it."""
 _ID: Final = re.compile(r"\d{8}-\d{6}-[0-9a-f]{4,8}")
 _LONGEST_TITLE: Final = 120
 

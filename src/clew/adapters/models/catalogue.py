@@ -70,9 +70,7 @@ class Catalogue:
         Nothing is sent before the model is asked. Raises ModelUnknown, ModelKeyMissing, ConfigError, and NotFound for a
         script that is not there.
         """
-        name = (name or "").strip() or self.default
-        provider, _, model = name.partition(":")
-        provider = _ALIASES.get(provider.lower(), provider.lower())
+        name, provider, model = self._parted(name)
         if provider == EMBEDDED:
             return self._open_embedded(model)
         if provider == "scripted":
@@ -81,25 +79,17 @@ class Catalogue:
             return read_script(Path(model).expanduser())
         if provider in CLIS and provider not in self._endpoints:
             return AgentCliModel(provider, model.strip(), self._environ, self._timeout)
-        if provider not in self._providers():
-            raise self._no_provider(name, provider)
-        if not model.strip():
-            raise ModelUnknown(f"{provider}: names no model", hint=_FORM)
-        return _Lazy(locate(provider, model.strip(), self._endpoints, self._environ, self._timeout, self._thinking))
+        return _Lazy(self._located(name, provider, model.strip()))
 
     def endpoint(self, name: str | None = None) -> Endpoint:
         """Return where the model `provider:name`, or the default, is reached by an agent, which calls tools.
 
         Raises ModelUnknown for a model that cannot call any, and what `open` raises.
         """
-        name = (name or "").strip() or self.default
-        provider = name.partition(":")[0].lower()
-        provider = _ALIASES.get(provider, provider)
-        # Before it is opened: whoever cannot work here need not be installed.
-        if not (provider in (EMBEDDED, "scripted") or (provider in CLIS and provider not in self._endpoints)):
-            model = self.open(name)
-            assert isinstance(model, _Lazy)
-            return model.endpoint
+        name, provider, model = self._parted(name)
+        if provider not in (EMBEDDED, "scripted") and (provider not in CLIS or provider in self._endpoints):
+            return self._located(name, provider, model.strip())
+        # Whoever cannot work here need not be installed.
         raise ModelUnknown(
             "the agent needs a model that calls tools, and the embedded one calls none"
             if provider == EMBEDDED
@@ -125,8 +115,20 @@ class Catalogue:
 
     def window(self, name: str | None = None) -> int | None:
         """Return how many tokens the model takes, prompt and answer together; None where that is not known."""
-        provider = ((name or "").strip() or self.default).partition(":")[0].lower()
-        return embedded.WINDOW if _ALIASES.get(provider, provider) == EMBEDDED else None
+        return embedded.WINDOW if self._parted(name)[1] == EMBEDDED else None
+
+    def _parted(self, name: str | None) -> tuple[str, str, str]:
+        """What is meant by a name, or by none: the whole name, its provider and its model."""
+        name = (name or "").strip() or self.default
+        provider, _, model = name.partition(":")
+        return name, _ALIASES.get(provider.lower(), provider.lower()), model
+
+    def _located(self, name: str, provider: str, model: str) -> Endpoint:
+        if provider not in self._providers():
+            raise self._no_provider(name, provider)
+        if not model:
+            raise ModelUnknown(f"{provider}: names no model", hint=_FORM)
+        return locate(provider, model, self._endpoints, self._environ, self._timeout, self._thinking)
 
     def _providers(self) -> Sequence[str]:
         return (*_PROVIDERS, *(name for name in self._endpoints if name not in _PROVIDERS))

@@ -23,7 +23,6 @@ _THINKS = {
     "anthropic": re.compile(r"claude-(3-7|[a-z]+-\d)"),
     "openai": re.compile(r"o\d|codex-|gpt-([5-9]|\d\d)(?!.*-chat)"),
 }
-_NEVER = re.compile(r"(?!)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,8 @@ class Endpoint:
     @property
     def can_be_told(self) -> bool:
         """Whether this model takes word on how long to think: Claude from 3.7 on and OpenAI's reasoning models do."""
-        return _THINKS.get(self.provider, _NEVER).match(self.model) is not None
+        thinks = _THINKS.get(self.provider)
+        return thinks is not None and thinks.match(self.model) is not None
 
     @property
     def told(self) -> str:

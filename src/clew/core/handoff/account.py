@@ -45,6 +45,7 @@ from clew.core.handoff.force import Later, Statement, statement
 from clew.core.handoff.gate import is_small_talk
 from clew.core.handoff.ledger import Language, Ledger, Sections, sections_of
 from clew.core.handoff.plan import Plan, read_plan
+from clew.core.handoff.references import SESSION
 from clew.core.handoff.sentences import cut, ends, prose, sentences, size
 from clew.core.handoff.works import OWN_WORDS, Works, changed_files
 
@@ -172,7 +173,7 @@ class _Telling:
         """What the ledger before says still holds, unless something in this window replaces it."""
         before = elements(ledger)
         # In another ledger a spot needs its session.
-        own = f"clew://session/{ledger.session}" if ledger.session else ""
+        own = f"{SESSION}{ledger.session}" if ledger.session else ""
         spots = {text: spot if spot[:1] != "#" else own + spot if own else "" for text, spot in before.spots.items()}
         for kind, texts in (("goal", before.goal), ("settled", before.settled), ("tried", before.tried)):
             for text in texts:

@@ -15,7 +15,7 @@ from clew.core.handoff.cues import FORBIDS
 from clew.core.handoff.force import Statement, replaces, statement
 from clew.core.handoff.ledger import Language, Ledger
 from clew.core.handoff.plan import Plan
-from clew.core.handoff.references import PLAN
+from clew.core.handoff.references import PLAN, SESSION
 from clew.core.handoff.sentences import ELLIPSIS, cut, ends, sentences, size
 from clew.core.text.lazy import lazy_pattern
 from clew.core.text.printable import visible
@@ -142,7 +142,7 @@ def elements(ledger: Ledger) -> Elements:
     )  # fmt: skip
 
 
-_CITED = lazy_pattern(r"\s*\[((?:clew://session/[\w-]{1,80})?#\d{1,9}(?:\.\d{1,9})?)\]$")
+_CITED = lazy_pattern(rf"\s*\[((?:{SESSION}[\w-]{{1,80}})?#\d{{1,9}}(?:\.\d{{1,9}})?)\]$")
 
 
 def cited(item: str) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""References to what is handed over: `clew://handoff/STEM`, `clew://plan`, `clew://plan/PLAN-TIME`."""
+"""References to what is handed over, `clew://handoff/STEM`, `clew://plan`, `clew://plan/PLAN-TIME`, and to sessions."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ HANDOFF: Final = "clew://handoff/"
 """Of a ledger, by the name of its file."""
 PLAN: Final = "clew://plan"
 """Of the plan at hand; with `/PLAN-TIME` behind it, of an earlier version."""
+SESSION: Final = "clew://session/"
+"""Of a session, by its id; `#3` behind it names a run, `#3.5` one step of it."""
 
 
 def is_reference(ref: str) -> bool:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, assert_never
 
 import msgspec
 
+from clew.core.handoff.references import SESSION
 from clew.core.memory.shown import OF_MEMORY, excerpt, quoted
 from clew.core.text.printable import printable, storable
 from clew.entrypoints.mcp.envelope import Needed
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 SETTLE_SECONDS: Final = 3.0
 """After so long without a write, what was written is committed where memory is a repository."""
 _MEMORY = re.compile(r"clew://memory/|mem_[0-9a-f]|(?:user|workspaces/[^/]+)/[^\0]*\.md(?:#|\Z)")
-_SESSION: Final = "clew://session/"
 _EMPTY: Final = {
     "handoff": "no conversation has handed anything over yet",
     "sessions": "the agent has worked in no session here yet",
@@ -233,7 +233,7 @@ def open_(given: Open, tray: Tray) -> Reply:
         opened = tray.memory().open(ref)
         bare = ref.partition("#")[0]
         return _shown(bare, opened.text, opened.first, opened.lines, stale=opened.stale)
-    if ref.startswith(_SESSION) and (sessions := tray.memory().sessions) is not None:
+    if ref.startswith(SESSION) and (sessions := tray.memory().sessions) is not None:
         plain, text = sessions.open(ref)
         return _shown(plain, text, 0, 0)
     from clew.services.references import open_reference

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from msgspec import UNSET, Meta, UnsetType
 
 from clew.core.agent.effects import Effect
-from clew.core.handoff.references import is_reference
+from clew.core.handoff.references import SESSION, is_reference
 from clew.core.memory.shown import MOST_SHOWN, excerpt, quoted
 from clew.core.text.printable import printable
 from clew.services.tools.tool import Reply, Signal, Tool, define
-from clew.stores.transcripts import SESSION
 
 if TYPE_CHECKING:
     from clew.services.handoff import Handed, Handoff, Window
