@@ -31,6 +31,7 @@ from tests.command import ARGV, Done, clew, environ, git, write
 from clew.core.text.traces import marks_of, traces_of
 from clew.stores.audit import Audit
 from clew.stores.exchanges import ExchangeStore
+from clew.stores.purging import Layout, search
 from clew.stores.seen import Rejected, Seen, said_digest
 
 pytestmark = pytest.mark.requirement("W-09")
@@ -357,6 +358,17 @@ def test_two_purges_at_once_and_writers_beside_them_end_well(home: Path, harbour
     found = clew("audit", "--kind", "write", "--all", "--json", cwd=harbour).json
     assert len(found) >= 3
     assert len(list((data / "memory").rglob("berth-*.md"))) == 3
+
+
+def test_what_goes_while_it_is_looked_at_is_gone_and_not_called_unreadable(tmp_path: Path) -> None:
+    memory = tmp_path / "memory"
+    for name in ("memory/note.md", "index/memory.db-wal", "history.db-wal", "audit/2026-03.jsonl"):
+        write(tmp_path, {name: f"the key is {SECRET}\n"})
+    layout = Layout((tmp_path,), memory, (tmp_path / "index",))
+    traces = traces_of(SECRET)
+    assert len(list(search(layout, traces))) == 4
+    # `told` is called with a file that stands in the list, before it is opened: another process may delete it then.
+    assert list(search(layout, traces, told=os.unlink)) == []
 
 
 def test_a_sync_or_merge_that_is_unfinished_refuses_the_purge(home: Path, harbour: Path) -> None:

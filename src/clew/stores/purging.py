@@ -113,6 +113,8 @@ def search(layout: Layout, traces: Traces, *, told: Callable[[Path], None] = lam
             count, lines = _in_bytes(path, traces, folded=kind == "index")
             if not count and is_database(path):
                 count = _in_rows(path, traces, derived=kind == "index")
+        except FileNotFoundError:
+            continue  # it went while this ran, as the log of a database does
         except OSError as error:
             yield Found(str(path), kind, reason=f"cannot be read: {error.strerror}")
             continue
@@ -144,7 +146,9 @@ def _named(layout: Layout, traces: Traces) -> Iterator[Found]:
                 folders.remove("objects") if "objects" in folders else None
             for name in (*folders, *names):
                 path = os.path.join(folder, name)
-                target = os.readlink(path) if os.path.islink(path) else ""
+                target = ""
+                with contextlib.suppress(OSError):  # no link, or gone meanwhile
+                    target = os.readlink(path)
                 if traces.in_name(name) or (target and traces.in_name(target)):
                     yield Found(path, "name", 1)
 
