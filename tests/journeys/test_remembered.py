@@ -12,6 +12,7 @@ from tests.scripted_server import serving
 from clew.services.memory_source import asks_for_memory
 
 RETRY = 'def retry(n):\n    """Retry a call n times."""\n    for i in range(n): pass\n'
+MOORED = "Two ropes at the bow, one astern."
 LIMIT = "We retry three times, never more: the gateway bans us after four."
 
 
@@ -50,6 +51,28 @@ def test_who_asks_what_was_decided_gets_the_note_itself(yard: Path, question: st
     asked = clew("ask", "--new", question, cwd=yard)
     assert asked.out.startswith("clew://memory/mem_") and LIMIT in asked.out
     assert [one["form"] for one in kept(yard, question)] == ["body"]
+
+
+@pytest.mark.requirement("W-06", "P-02")
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (("--description", "How the ferry is moored in a storm"), MOORED),
+        (("--tag", "ferry"), MOORED),
+        (("--when", "the ferry drags its anchor"), MOORED),
+        (("--description", f"The ferry: {MOORED}"), ""),
+        (("--description", f"The ferry: {MOORED}"), "# Ropes"),
+    ],
+)
+def test_a_note_answers_also_by_what_stands_above_its_text(
+    yard: Path, home: Path, words: tuple[str, str], text: str
+) -> None:
+    ref = clew("note", "-", "--name", "Ropes", *words, cwd=yard, stdin=text or "to be taken out").out.strip()
+    if not text:
+        (path,) = home.rglob("ropes.md")
+        path.write_text(path.read_text(encoding="utf-8").replace("to be taken out\n", ""), encoding="utf-8")
+    asked = clew("ask", "--new", "what did we decide about the ferry?", cwd=yard)
+    assert asked.out.startswith(ref) and MOORED in asked.out
 
 
 @pytest.mark.requirement("W-06", "P-02")

@@ -70,7 +70,7 @@ def answering(question: str, hits: Sequence[Hit], hinted: frozenset[str]) -> lis
         wanted = {term_key(term) for one in asked for term, _ in one}
 
         def speaks_of_it(hit: Hit) -> bool:
-            said = text_bag(Note("", f"{hit.name} {hit.heading}", hit.snippet), glossary)
+            said = text_bag(Note("", f"{hit.name} {hit.heading} {hit.about}", hit.snippet), glossary)
             return not wanted.isdisjoint(said) or hit.reference.partition("#")[0] in hinted
 
         shown = [hit for hit in shown if speaks_of_it(hit)]

@@ -189,7 +189,14 @@ class Taking:
         dated = loaded.document.tier in ("log", "reflection") and len(stem) == 10
         # The whole body at once: a private key spans lines, and passages.
         body = lines_kept(loaded.document.body, redact(loaded.document.body))
-        return list(split(body, first=loaded.document.body_line, day=stem if dated else ""))
+        document = loaded.document
+        pieces = list(split(body, first=document.body_line, day=stem if dated else ""))
+        lines = (line for piece in pieces for line in piece.text.split("\n"))
+        bare = all(line.startswith("#") or not line.strip() for line in lines)
+        if bare and (said := redact(document.description or document.name)):
+            # It says all in its front matter.
+            pieces.append(Piece(said, 1, max(document.body_line - 1, 1)))
+        return pieces
 
     def _write_passages(self, document: int, name: str, pieces: Sequence[Piece]) -> None:
         kept: dict[bytes, list[tuple[int, int]]] = {}

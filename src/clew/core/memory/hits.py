@@ -39,6 +39,8 @@ class Hit:
     """Why its document does not hold any more; empty while it does."""
     snippet: str
     """Empty where only the reference found room."""
+    about: str = ""
+    """What its front matter says of it beside the name: description, tags and cues."""
 
     @property
     def told(self) -> tuple[str, ...]:
