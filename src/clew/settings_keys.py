@@ -7,7 +7,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
 
 from clew.adapters.yaml_file import Listing, Node, Scalar, Table, plain
@@ -99,6 +99,9 @@ def node_of(value: object) -> Node:
     return Scalar(str(value), str(value), 0)
 
 
+_SHOWS: Final = "`clew config` shows each setting and where its value comes from"
+
+
 def _wrong(name: str, wanted: str, node: Node, place: Place, hint: str = "") -> ConfigError:
     found = (
         f"`{printable(node.raw, 60)}`"
@@ -107,7 +110,7 @@ def _wrong(name: str, wanted: str, node: Node, place: Place, hint: str = "") -> 
         if isinstance(node, Listing)
         else "keys"
     )
-    return ConfigError(f"{place.at(node)}: `{name}` must be {wanted}, not {found}", hint=hint)
+    return ConfigError(f"{place.at(node)}: `{name}` must be {wanted}, not {found}", hint=hint or _SHOWS)
 
 
 def _text(name: str, node: Node, place: Place) -> str | None:
@@ -183,7 +186,10 @@ def _items(name: str, node: Node, place: Place) -> tuple[Node, ...]:
     if not isinstance(node, Listing):
         raise _wrong(name, "a list", node, place, "write each item on a line of its own that begins with `- `")
     if len(node.items) > _MOST_ITEMS:
-        raise ConfigError(f"{place}: `{name}` has {len(node.items):,} items, at most {_MOST_ITEMS:,} are read")
+        raise ConfigError(
+            f"{place}: `{name}` has {len(node.items):,} items, at most {_MOST_ITEMS:,} are read",
+            hint="keep those that matter",
+        )
     return node.items
 
 

@@ -394,6 +394,25 @@ def test_the_screen_holds_all_of_it_after_the_window_changed_its_size(here: Worl
         seat.say("again").idle(2).sees_now("Second.")
 
 
+def test_what_a_command_says_keeps_to_the_width_that_the_window_has_now(here: World) -> None:
+    with seated(here, play=[], columns=120, rows=24) as seat:
+        seat.sees("ctrl-d").say("/model nonsense").sees_now("ollama:qwen3")
+        (wide,) = (row for row in seat.rows() if "ollama:qwen3" in row)
+        # The edge of the terminal would now break the word.
+        seat.resize(wide.index("ollama:qwen3") + 3, 24)
+        seat.until(lambda: sum(row.startswith("claude-sonnet-5 ·") for row in seat.rows()) == 1, "status")
+        seat.until(lambda: not any("ollama:qwen3" in row for row in seat.rows()), "narrow")
+        seat.say("/model nonsense").sees_now("ollama:qwen3")
+
+
+def test_of_a_file_that_was_read_its_own_lines_are_counted(here: World) -> None:
+    (here.repository / "two.txt").write_text("one\ntwo\n", encoding="utf-8")
+    (here.repository / "single.txt").write_text("one\n", encoding="utf-8")
+    reads = calls(("read", {"path": "two.txt"}), ("read", {"path": "single.txt"}), text="I read.")
+    with seated(here, play=[reads, says("Done.")]) as seat:
+        seat.sees("ctrl-d").say("read them").idle().sees("read two.txt · 2 lines", "read single.txt · 1 line")
+
+
 @pytest.mark.requirement("F-01")
 def test_no_color_means_no_colour(here: World) -> None:
     with seated(here, play=[WRITES, says("**Done** `x`")], env={"NO_COLOR": "1"}) as seat:

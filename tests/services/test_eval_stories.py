@@ -97,3 +97,9 @@ def test_a_folder_without_stories_is_told(home: Path, tmp_path: Path) -> None:
             (folder / "x.json").write_text(text)
         done = clew("eval", "stories", str(folder), cwd=tmp_path)
         assert done.status == 2 and "hint: " in done.err
+
+
+def test_a_file_that_is_no_story_is_named_with_what_it_lacks(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "s1.json").write_text(json.dumps({"id": "s1", "windows": []}), encoding="utf-8")
+    found = clew("eval", "stories", tmp_path, cwd=tmp_path)
+    assert found.status == 2 and "s1.json is no story: it has no '" in found.err and "\nhint: " in found.err

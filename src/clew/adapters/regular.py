@@ -6,6 +6,7 @@ import errno
 import os
 import stat
 from pathlib import Path
+from typing import Final
 
 from clew.errors import ClewError, NotFound, OverBudget, Refused
 
@@ -17,6 +18,8 @@ _KINDS = (
     (stat.S_ISBLK, "a device"),
     (stat.S_ISLNK, "a link that leads nowhere, or in a circle"),
 )
+PATHS: Final = "paths count from the folder you are in"
+"""The hint where a file is not there."""
 
 
 def kind_of(mode: int) -> str:
@@ -82,13 +85,13 @@ def _too_long(name: str, size: int, limit: int) -> OverBudget:
 
 def _translated(error: OSError | ValueError, name: str) -> ClewError:
     if not isinstance(error, OSError):
-        return NotFound(f"`{name!r}` is no file name")
+        return NotFound(f"`{name!r}` is no file name", hint=PATHS)
     if error.errno in (errno.ENOENT, errno.ENOTDIR):
-        return NotFound(f"There is no file `{name}`")
+        return NotFound(f"There is no file `{name}`", hint=PATHS)
     if error.errno in (errno.EACCES, errno.EPERM):
         return Refused(f"`{name}` may not be read: permission denied", hint="check the file's permissions")
     if error.errno == errno.ELOOP:
         return Refused(f"`{name}` is a symbolic link that leads in a circle", hint="name the file itself")
     if error.errno == errno.ENAMETOOLONG:
         return NotFound("A file name is too long", hint="text goes in through standard input: `… | clew ask`")
-    return Refused(f"`{name}` cannot be read: {error.strerror or error}")
+    return Refused(f"`{name}` cannot be read: {error.strerror or error}", hint="try again, or name another file")

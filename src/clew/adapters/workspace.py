@@ -84,7 +84,7 @@ def resolve(cwd: Path, home: Home, git: Git | NoRepository) -> Workspace:
     Raises ConfigError when the alias file is broken, NotFound when the folder is gone.
     """
     if not cwd.is_dir():
-        raise NotFound(f"There is no folder `{printable(str(cwd))}`")
+        raise NotFound(f"There is no folder `{printable(str(cwd))}`", hint="name one that is there")
     known = _known(home)
     root = _root(cwd, git)
     before = known.roots.get(os.path.realpath(root))

@@ -146,7 +146,7 @@ def _node(event: Any, events: Iterator[Event], label: str, depth: int) -> Node:
     if getattr(event, "tag", None):
         raise ConfigError(f"{label}:{line}: tags (`!`) are not read", hint="write the plain value")
     if depth > _MOST_DEPTH:
-        raise ConfigError(f"{label}:{line}: nested more than {_MOST_DEPTH} levels deep")
+        raise ConfigError(f"{label}:{line}: nested more than {_MOST_DEPTH} levels deep", hint="settings are flat")
     if isinstance(event, yaml.ScalarEvent):
         # The C parser leaves the style empty for unquoted text, the Python parser None.
         return Scalar(event.value, event.value, line) if event.style else plain(event.value, line)
@@ -167,7 +167,9 @@ def _table(events: Iterator[Event], label: str, depth: int, line: int) -> Table:
             break
         key = _node(event, events, label, depth + 1)
         if not isinstance(key, Scalar):
-            raise ConfigError(f"{label}:{key.line}: a key must be a word")
+            raise ConfigError(
+                f"{label}:{key.line}: a key must be a word", hint="write lines such as `max_tokens: 8000`"
+            )
         if key.raw in pairs:
             raise ConfigError(
                 f"{label}:{key.line}: `{printable(key.raw, 60)}` is set twice, first in line {pairs[key.raw][0]}",

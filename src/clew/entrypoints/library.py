@@ -91,7 +91,7 @@ def _app(wishes: Wishes) -> App:
         return App.here(flags)
     folder = Path(os.path.abspath(root))
     if not folder.is_dir():
-        raise NotFound(f"there is no folder {folder}")
+        raise NotFound(f"there is no folder {folder}", hint="name one that is there")
     return App(environment(), folder, flags)
 
 

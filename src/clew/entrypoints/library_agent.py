@@ -136,5 +136,5 @@ class Agent:
 def _folder(root: str | os.PathLike[str] | None) -> Path:
     folder = Path(os.path.abspath(root or "."))
     if not folder.is_dir():
-        raise NotFound(f"there is no folder {folder}")
+        raise NotFound(f"there is no folder {folder}", hint="name one that is there")
     return folder

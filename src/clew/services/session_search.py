@@ -212,7 +212,7 @@ class SessionSearch:
             try:
                 self._content = (name, (self.transcripts.folder / name).read_bytes())
             except OSError as error:
-                raise StoreError(f"{name} cannot be read: {error.strerror}") from error
+                raise StoreError(f"{name} cannot be read: {error.strerror}", hint="check its rights") from error
         return self._content[1]
 
     # ------------------------------------------------------------------ inside

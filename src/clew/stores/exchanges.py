@@ -246,7 +246,7 @@ class ExchangeStore:
             if not (again and _is_damage(error)):
                 raise self._told(error) from error
         except OSError as error:
-            raise StoreError(f"{self.path} cannot be opened: {error.strerror}") from error
+            raise StoreError(f"{self.path} cannot be opened: {error.strerror}", hint="check its rights") from error
         self._set_aside()
         return self._open(again=False)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from clew.adapters.regular import read_regular, size_words
+from clew.adapters.regular import PATHS, read_regular, size_words
 from clew.core.context.fragment import DEFAULT_WEIGHTS, Fragment
 from clew.core.ports import Tree
 from clew.core.text.content import read_text
@@ -234,7 +234,7 @@ class Explicit:
             with item.path.open("rb") as pipe:
                 content = _bounded(pipe, left)
         except OSError as error:
-            raise Refused(f"`{item.ref}` cannot be read: {error.strerror}") from error
+            raise Refused(f"`{item.ref}` cannot be read: {error.strerror}", hint="check its rights") from error
         if len(content) > left:
             raise OverBudget(f"`{item.ref}` gives more than {size_words(left)}", hint="send the part that matters")
         return content
@@ -302,7 +302,9 @@ def _pattern(pattern: str) -> re.Pattern[str]:
     try:
         return from_shell(pattern)
     except re.error as error:
-        raise UsageError(f"`{printable(pattern, 200)}` is not a pattern: {error}") from error
+        raise UsageError(
+            f"`{printable(pattern, 200)}` is not a pattern: {error}", hint="such as `src/**/*.py`"
+        ) from error
 
 
 def _near(path: Path, folder: str) -> str:
@@ -313,4 +315,4 @@ def _near(path: Path, folder: str) -> str:
     except (OSError, ValueError):
         return f"there is no folder `{printable(str(path.parent.name), 100)}` either"
     near = difflib.get_close_matches(path.name, names, n=1)
-    return f"did you mean `{printable(os.path.join(folder, near[0]), 200)}`?" if near else ""
+    return f"did you mean `{printable(os.path.join(folder, near[0]), 200)}`?" if near else PATHS

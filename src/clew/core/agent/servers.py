@@ -98,6 +98,7 @@ def _value(found: re.Match[str], environ: Mapping[str, str]) -> str:
     return value
 
 
+_FORM: Final = "`command` and `args`, or `url`"
 KEYS: Final = ("command", "args", "env", "url", "type", "headers", "enabled")
 """What an entry may say."""
 
@@ -108,11 +109,11 @@ def entry_of(name: str, given: object) -> ServerEntry:
     Raises ConfigError, which says what is wrong without naming the place.
     """
     if not isinstance(given, Mapping):
-        raise ConfigError("a server is written as keys with values", hint="`command` and `args`, or `url`")
+        raise ConfigError("a server is written as keys with values", hint=_FORM)
     told = cast("Mapping[str, object]", given)
     command, url = _text(told, "command"), _text(told, "url")
     if bool(command) == bool(url):
-        raise ConfigError("a server has either a `command` or a `url`", hint="`command` and `args`, or `url`")
+        raise ConfigError("a server has either a `command` or a `url`", hint=_FORM)
     kind = _text(told, "type") or _text(told, "transport") or ("stdio" if command else "http")
     transport = _TRANSPORTS.get(kind.lower())
     if transport is None or (transport == "stdio") != bool(command):
@@ -132,7 +133,7 @@ def _text(told: Mapping[str, object], key: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str) or _UNSENT.search(value):
-        raise ConfigError(f"`{key}` must be a text")
+        raise ConfigError(f"`{key}` must be a text", hint=_FORM)
     return value
 
 
@@ -141,7 +142,7 @@ def _texts(told: Mapping[str, object], key: str) -> tuple[str, ...]:
     if value is None:
         return ()
     if not isinstance(value, list):
-        raise ConfigError(f"`{key}` must be a list of texts")
+        raise ConfigError(f"`{key}` must be a list of texts", hint=_FORM)
     return tuple(_plain(one, key, "a list of texts") for one in cast("list[object]", value))
 
 
@@ -150,11 +151,11 @@ def _table(told: Mapping[str, object], key: str) -> dict[str, str]:
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        raise ConfigError(f"`{key}` must be a table of names and texts")
+        raise ConfigError(f"`{key}` must be a table of names and texts", hint=_FORM)
     pairs = cast("Mapping[str, object]", value)
     for name in pairs:
         if not re.fullmatch(r"[!-<>-~]+", name):
-            raise ConfigError(f"`{key}` must be a table of names and texts")
+            raise ConfigError(f"`{key}` must be a table of names and texts", hint=_FORM)
     return {name: _plain(one, key, "a table of names and texts") for name, one in pairs.items()}
 
 
@@ -163,7 +164,7 @@ def _plain(value: object, key: str, wanted: str) -> str:
     if isinstance(value, bool | int | float):
         value = json.dumps(value)
     if not isinstance(value, str) or _UNSENT.search(value):
-        raise ConfigError(f"`{key}` must be {wanted}")
+        raise ConfigError(f"`{key}` must be {wanted}", hint=_FORM)
     return value
 
 
@@ -171,7 +172,7 @@ def _switch(told: Mapping[str, object]) -> bool:
     for key, wanted in (("enabled", True), ("disabled", False)):
         value = told.get(key)
         if value is not None and not isinstance(value, bool):
-            raise ConfigError(f"`{key}` must be true or false")
+            raise ConfigError(f"`{key}` must be true or false", hint=_FORM)
         if value is (not wanted):
             return False
     return True

@@ -221,7 +221,7 @@ def _sentence(words: Words, message: str, hint: str) -> str:
 def _folder(cwd: str) -> Path:
     folder = Path(cwd)
     if not folder.is_absolute() or not folder.is_dir():
-        raise NotFound(f"there is no folder {printable(cwd)}")
+        raise NotFound(f"there is no folder {printable(cwd)}", hint="name one that is there")
     return folder
 
 

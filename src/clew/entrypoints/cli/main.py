@@ -182,7 +182,9 @@ def _run(wanted: list[str]) -> int:
         click.echo(error.ctx.get_help() if error.ctx else error.format_message())
         return 0
     except click.UsageError as error:
-        hint = f"`{error.ctx.command_path} --help`" if error.ctx else ""
+        # An option without its value knows no command.
+        named = " ".join(["clew", *(word for word in wanted[:1] if word[:1].isalpha())])
+        hint = f"`{error.ctx.command_path if error.ctx else named} --help`"
         tell(" ".join(error.format_message().split()), hint, wanted, "UsageError")
         return 2
     except click.ClickException as error:

@@ -9,7 +9,7 @@ TERMINAL_TEXTS: dict[str, tuple[str, str]] = {
         "Say what is to be done. /help: commands, keys; Esc interrupts; ctrl-d leaves.",
         "请说明要做什么。/help 列出命令和按键；Esc 中断；ctrl-d 退出。",
     ),
-    "term.again": ("session {} goes on: {} runs so far", "继续会话 {}：已有 {} 次运行"),
+    "term.again": ("session {} goes on; runs so far: {}", "继续会话 {}：已有 {} 次运行"),
     "term.forked": ("a session of its own that goes on from {}", "从 {} 分出的新会话"),
     "term.left": ("session {}: `clew resume {}` goes on with it", "会话 {}：用 `clew resume {}` 继续"),
     "term.no-model": (

@@ -110,7 +110,8 @@ def evaluate_stories(folder: Path, progress: Progress | None = None) -> StoriesR
                     cast("dict[str, Any]", json.loads(path.read_text(encoding="utf-8"))), Path(scratch), tally
                 ).run()
             except (ValueError, KeyError, TypeError, AttributeError) as error:
-                raise UsageError(f"{path} is no story: {error!r}", hint=f"one JSON file a story: {_SHAPE}") from error
+                why = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+                raise UsageError(f"{path} is no story: {why}", hint=f"one JSON file a story: {_SHAPE}") from error
         if progress is not None:
             progress(number, len(files))
     return tally.result()

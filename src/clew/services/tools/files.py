@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import stat
 import threading
 from collections.abc import Callable, Sequence
@@ -42,6 +43,7 @@ from clew.services.tools.places import Place, Places
 from clew.services.tools.reading import folder, folder_limit, huge, numbered, window
 from clew.services.tools.tool import Reply, Signal, Tool, define
 
+_NUMBERED = re.compile(r"^\d+\| ", re.MULTILINE)
 _AROUND = 20
 """Lines on either side of an edit, of a file that is too long to be shown as a whole."""
 _DIFF_LINES, _DIFF_BYTES = 120, 8 * 1024
@@ -191,7 +193,9 @@ class FileDesk:
     def _read(self, given: Read, effect: Effect, signal: Signal) -> Reply:
         try:
             place = self._as_announced(given.path, effect)
-            return Reply(self._shown(place, max(given.offset, 1), max(given.limit, 1), signal))
+            text = self._shown(place, max(given.offset, 1), max(given.limit, 1), signal)
+            lines = len(_NUMBERED.findall(text))
+            return Reply(text, view=counted(lines, "line") if lines else "")
         except _NotNow as error:
             return error.reply
         except ClewError as error:

@@ -92,6 +92,7 @@ class Front:
         self._faults = 0
         names = Names(app.cwd, self.commands.known, self.commands.arguments)
         self.screen = Screen(Wiring(self, bindings(self), Lines(typed, self.pastes), names, paint.colored), keys)
+        self.screen.app.before_render += lambda _: self._fit()
         self.answering = Answering(self.screen, self._answered, self.pasted)
 
     async def run(self, first: list[tuple[str, bool]]) -> None:
@@ -175,7 +176,6 @@ class Front:
 
     def _look(self) -> None:
         """Take what came from the run. A question stops that until it is answered; keys are never kept waiting."""
-        self._fit()
         self._woken = False
         until = time.monotonic() + _SLICE
         while self.talk.inbox and self.asking is None:
