@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import threading
 from collections.abc import Iterator
@@ -562,6 +563,17 @@ def test_secrets_reach_neither_the_model_nor_the_transcript(here: World) -> None
     here.run(f"use {secret} now", play=[says("ok")])
     assert secret not in here.asked()[-1].body.decode()
     assert secret not in here.sessions()[-1].read_text(encoding="utf-8")
+
+
+@pytest.mark.requirement("W-09")
+def test_what_one_call_of_an_answer_calls_a_password_is_kept_nowhere_of_that_answer(here: World) -> None:
+    word = "Kx8wq" + "2LmmQ9v"
+    login = calls(("shell", {"command": f"DB_PASSWORD={word} true"}), ("shell", {"command": f"echo {word} | wc -c"}),
+                  text=f"I will use {word} now.")  # fmt: skip
+    here.run("log in", "--yes", play=[login, says("Done.")])
+    kept = here.sessions()[-1].read_text(encoding="utf-8")
+    marks = re.findall(r"\[REDACTED:\w+:([0-9a-f]{4})\]", kept)
+    assert word not in kept and len(marks) == 3 and len(set(marks)) == 1, kept
 
 
 @pytest.mark.requirement("W-09")

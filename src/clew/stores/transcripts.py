@@ -14,13 +14,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import msgspec
 
 from clew.core.agent.events import Outcome
 from clew.core.agent.loop import Answer, Result
 from clew.core.agent.record import RunRecord
+from clew.core.text.together import together
 from clew.errors import NotFound, StoreBusy, StoreError, StoreTooNew
 from clew.stores.durable import locked, make_folder, translated
 
@@ -388,15 +389,22 @@ def _summary(read: Read) -> Summary:
 
 
 def _clean(value: Any, redact: Callable[[str], str]) -> Any:
-    """A line as plain values, its texts without secrets. What was sent was cleaned before: it stays as it was."""
-    return _texts(msgspec.to_builtins(value), redact)
+    """A line as plain values, its texts without secrets: what an answer says or calls a password goes from all of it.
+
+    What was sent was cleaned before: it stays as it was.
+    """
+    texts: dict[str, str] = {}
+    plain = msgspec.to_builtins(value)
+    _each_text(plain, lambda text: texts.setdefault(text, text))
+    clean = dict(zip(texts, together(redact, *texts), strict=True))
+    return _each_text(plain, clean.__getitem__)
 
 
-def _texts(value: Any, redact: Callable[[str], str]) -> Any:
+def _each_text(value: Any, change: Callable[[str], str]) -> Any:
     if isinstance(value, str):
-        return redact(value) if len(value) > 7 else value
+        return change(value) if len(value) > 7 else value
     if isinstance(value, list | tuple):
-        return [_texts(one, redact) for one in value]
+        return [_each_text(one, change) for one in cast("Sequence[Any]", value)]
     if isinstance(value, Mapping):
-        return {key: _texts(one, redact) for key, one in value.items()}
+        return {key: _each_text(one, change) for key, one in cast("Mapping[str, Any]", value).items()}
     return value
