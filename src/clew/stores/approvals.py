@@ -11,6 +11,7 @@ import msgspec
 
 from clew.errors import NotFound, StoreError, StoreTooNew
 from clew.stores.durable import make_folder, read_bytes, translated
+from clew.system import open_file
 
 FORMAT: Final = 1
 _MOST: Final = 4 << 20
@@ -51,7 +52,7 @@ class Approvals:
         line = msgspec.json.encode(_Yes(digest, server, now.isoformat(timespec="seconds"), FORMAT))
         make_folder(self.path.parent)
         try:
-            descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            descriptor = open_file(self.path, "append", follow=True)
             try:
                 # A line of its own, also behind one that a death tore; one write, so that lines do not mix.
                 if os.write(descriptor, b"\n" + line + b"\n") != len(line) + 2:

@@ -8,11 +8,9 @@ disk cut short is left as it is; the next writer begins on a line of its own, an
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import re
 import stat
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -32,6 +30,7 @@ from clew.core.memory.audit import (
     stamp,
 )
 from clew.errors import StoreBusy
+from clew.system import is_at, open_file, open_regular, set_mode, wait_for_lock
 
 MOST_BYTES: Final = 8 << 20
 """Of a file; the next line begins another one."""
@@ -96,17 +95,16 @@ class Audit:
 
     def _append_to(self, path: Path, line: bytes) -> bool | None:
         """Whether the line was written whole; None when this file takes no more."""
-        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-        descriptor = os.open(path, flags, 0o600)
+        descriptor = open_file(path, "append")
         try:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
                 return None
             if status.st_mode & 0o077:
                 with contextlib.suppress(OSError):
-                    os.fchmod(descriptor, 0o600)
+                    set_mode(descriptor, 0o600)
             _lock(descriptor)
-            if not _is_at(descriptor, path):
+            if not is_at(descriptor, path):
                 # A purge has put another file in its place meanwhile.
                 return self._append_to(path, line)
             size = os.fstat(descriptor).st_size
@@ -128,7 +126,7 @@ def rewrite(path: Path, change: Callable[[bytes], bytes], *, seconds: float = _R
     Who adds a line meanwhile waits, and goes on in the new file. What was there is overwritten. Raises StoreBusy where
     another process holds the file for `seconds`, OSError.
     """
-    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    descriptor = open_file(path, "change")
     try:
         if not _lock(descriptor, seconds):
             raise StoreBusy(
@@ -141,7 +139,7 @@ def rewrite(path: Path, change: Callable[[bytes], bytes], *, seconds: float = _R
         beside = path.with_name(path.name + ".new")
         with contextlib.suppress(FileNotFoundError):
             beside.unlink()
-        half = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        half = open_file(beside, "new")
         try:
             with os.fdopen(half, "wb") as file:
                 file.write(new)
@@ -225,24 +223,10 @@ def _files(folder: Path) -> list[tuple[str, int, Path]]:
 def _lock(descriptor: int, seconds: float = _LOCK_SECONDS) -> bool:
     """Wait for the lock so long; whether it came, or there is none here. A line without it is still one write, only the
     look at the end may be outdated."""
-    end = time.monotonic() + seconds
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
-        except BlockingIOError:
-            if time.monotonic() > end:
-                return False
-            time.sleep(0.002)
-        except OSError:
-            return True
-
-
-def _is_at(descriptor: int, path: Path) -> bool:
     try:
-        return os.path.samestat(os.fstat(descriptor), os.stat(path))
-    except FileNotFoundError:
-        return False
+        return wait_for_lock(descriptor, seconds)
+    except OSError:
+        return True
 
 
 def _format_of(descriptor: int) -> int:
@@ -251,11 +235,10 @@ def _format_of(descriptor: int) -> int:
 
 
 def _opened(path: Path) -> BinaryIO:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
+    file = open_regular(path, follow=True)
+    if file is None:
         raise OSError(f"{path} is no file")
-    return os.fdopen(descriptor, "rb")
+    return file
 
 
 def _forwards(file: BinaryIO) -> Iterator[bytes | None]:

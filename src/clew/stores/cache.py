@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from clew.stores.sqlite_file import remove
+from clew.system import open_file
 
 FORMAT: Final = 1
 """Number of the file's format, kept in `user_version`."""
@@ -99,7 +100,7 @@ class SearchCache:
 
     def _open(self) -> sqlite3.Connection:
         # Created by us, not by SQLite, so that it is never readable by others.
-        os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600))
+        os.close(open_file(self.path, "make"))
         connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None)
         try:
             found = int(connection.execute("pragma user_version").fetchone()[0])

@@ -52,6 +52,7 @@ from clew.stores.clean_reading import PLAIN as _PLAIN
 from clew.stores.clean_reading import without_secrets
 from clew.stores.clean_writing import clean_document, clean_draft, clean_values
 from clew.stores.durable import locked, make_folder, move, put, read_bytes, translated
+from clew.system import open_folder
 
 LOCK_SECONDS: Final = 10.0
 """How long to wait for another process that writes to the same workspace."""
@@ -337,7 +338,7 @@ class Documents:
             with contextlib.ExitStack() as stack:
                 try:
                     # Relative to its open folder, a file is found without a walk through its whole path.
-                    opened = os.open(os.path.join(root, folder), os.O_RDONLY | os.O_DIRECTORY)
+                    opened = open_folder(os.path.join(root, folder))
                     stack.callback(os.close, opened)
                     with os.scandir(opened) as found:
                         entries = sorted(found, key=attrgetter("name"))

@@ -10,15 +10,14 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
-import fcntl
 import os
 import stat
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
 from clew.errors import ClewError, NotFound, OverBudget, Refused, StoreBusy, StoreError
+from clew.system import is_at, open_file, set_mode, sync_folder, tries, try_lock
 
 TEMPORARY: Final = ".clew-write.tmp"
 LOCK: Final = ".lock"
@@ -37,7 +36,7 @@ def locked(folder: Path, seconds: float) -> Iterator[None]:
     Raises StoreBusy, with the process that holds it, after `seconds`; StoreError where the lock cannot be made.
     """
     make_folder(folder)
-    descriptor = _taken(folder / LOCK, time.monotonic() + seconds)
+    descriptor = _taken(folder / LOCK, seconds)
     try:
         # Who waits is told who holds it. Without room for that, it is not told.
         with contextlib.suppress(OSError):
@@ -48,33 +47,25 @@ def locked(folder: Path, seconds: float) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _taken(path: Path, deadline: float) -> int:
-    delay = 0.001
-    while True:
+def _taken(path: Path, seconds: float) -> int:
+    holder = b""
+    for _ in tries(seconds):
         try:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            descriptor = open_file(path, "make")
         except OSError as error:
             raise translated(error, path.name, "written") from error
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             # Somebody may have deleted the file since it was opened; then others lock another one.
-            if os.path.samestat(os.fstat(descriptor), os.stat(path)):
+            if try_lock(descriptor) and is_at(descriptor, path):
                 return descriptor
-        except (BlockingIOError, FileNotFoundError):
-            pass
+            holder = os.pread(descriptor, 20, 0)
         except OSError as error:
             os.close(descriptor)
             raise translated(error, path.name, "locked") from error
-        holder = b"" if time.monotonic() < deadline else os.pread(descriptor, 20, 0)
         os.close(descriptor)
-        if time.monotonic() >= deadline:
-            number = holder.decode("ascii", "replace").strip()
-            who = f"process {number}" if number.isdigit() else "another process"
-            raise StoreBusy(
-                f"{who} is writing to this memory", hint="try again; if that process hangs, end it", holder=number
-            )
-        time.sleep(delay)
-        delay = min(delay * 1.5, 0.02)
+    number = holder.decode("ascii", "replace").strip()
+    who = f"process {number}" if number.isdigit() else "another process"
+    raise StoreBusy(f"{who} is writing to this memory", hint="try again; if that process hangs, end it", holder=number)
 
 
 def make_folder(folder: Path) -> None:
@@ -88,7 +79,7 @@ def make_folder(folder: Path) -> None:
         for path in reversed(missing):
             with contextlib.suppress(FileExistsError):
                 os.mkdir(path, 0o700)
-            _sync_folder(path.parent)
+            sync_folder(path.parent)
         if not stat.S_ISDIR(os.stat(folder).st_mode):
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
     except OSError as error:
@@ -98,8 +89,7 @@ def make_folder(folder: Path) -> None:
 def read_bytes(path: Path, limit: int, shown: str) -> bytes:
     """All bytes of a regular file. Raises NotFound, Refused, or OverBudget for more than `limit` bytes."""
     try:
-        # Not blocking: a pipe would wait for its writer.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = open_file(path, "read", follow=True)
     except (OSError, ValueError) as error:
         raise translated(error, shown, "read") from error
     try:
@@ -157,7 +147,7 @@ def put(
     try:
         if seen is not None:
             _replace(temporary, target, seen, changed, shown)
-        _sync_folder(target.parent)
+        sync_folder(target.parent)
     except OSError as error:
         raise translated(error, shown, "written") from error
     if read_bytes(target, len(content) + 1, shown) != content:
@@ -170,8 +160,8 @@ def move(source: Path, target: Path, shown: str) -> None:
     """Rename a file within the root; the caller holds the lock and has made sure that the target is free."""
     try:
         os.rename(source, target)
-        _sync_folder(target.parent)
-        _sync_folder(source.parent)
+        sync_folder(target.parent)
+        sync_folder(source.parent)
     except OSError as error:
         raise translated(error, shown, "moved") from error
 
@@ -250,7 +240,7 @@ def _exchange(one: Path, other: Path) -> bool:
 
 
 def _write_new(path: Path, content: bytes, mode: int, owner: tuple[int, int] | None) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    descriptor = open_file(path, "new")
     try:
         rest = memoryview(content)
         while rest:
@@ -258,7 +248,7 @@ def _write_new(path: Path, content: bytes, mode: int, owner: tuple[int, int] | N
         if owner is not None and not _given(descriptor, owner):
             # Bits that let it run as its owner are not for another one.
             mode &= 0o1777
-        os.fchmod(descriptor, mode)
+        set_mode(descriptor, mode)
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
@@ -295,15 +285,3 @@ def _place(temporary: Path, target: Path) -> None:
 def _gone(path: Path) -> None:
     with contextlib.suppress(OSError):
         os.unlink(path)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make sure that the names in a folder are on the disk, where its file system can do that."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EBADF):
-            raise
-    finally:
-        os.close(descriptor)

@@ -25,6 +25,7 @@ from typing import Final, Self, TypeVar
 from clew.core.context.fragment import Exchange
 from clew.errors import StoreBusy, StoreError, StoreTooNew
 from clew.stores.sqlite_file import BUSY, switch_to_wal
+from clew.system import open_file
 
 FORMAT: Final = 2
 """Number of the file's format, kept in `user_version`. 1: rows without digests."""
@@ -253,7 +254,7 @@ class ExchangeStore:
     def _connect(self) -> sqlite3.Connection:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         # Created by us, not by SQLite, so that it is never readable by others.
-        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
+        descriptor = open_file(self.path, "make", follow=True)
         try:
             self._opened = _identity(os.fstat(descriptor))
             head = os.read(descriptor, _HEADER)
@@ -304,7 +305,7 @@ class ExchangeStore:
         """Put a copy of the file, as it was in format `found`, beside it; whole or not at all."""
         target = self.path.with_name(f"{self.path.name}.format-{found}")
         half = target.with_name(f"{target.name}.new")
-        os.close(os.open(half, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600))
+        os.close(open_file(half, "empty", follow=True))
         # A connection of its own reads what was committed, while this one holds the lock that keeps writers out.
         with closing(sqlite3.connect(self.path)) as source, closing(sqlite3.connect(half)) as copy:
             source.backup(copy)

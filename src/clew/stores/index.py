@@ -29,6 +29,7 @@ from clew.core.text.terms import path_terms, terms
 from clew.errors import ClewError, StoreBusy, StoreError
 from clew.stores.index_reading import IndexReading, kept_path, path_value
 from clew.stores.sqlite_file import is_damage, remove, switch_to_wal
+from clew.system import open_file
 
 FORMAT = 4
 """Raise it when rows of the same text change."""
@@ -390,7 +391,7 @@ def is_current(path: Path, variant: str) -> bool:
 def _connect(path: Path, variant: str) -> sqlite3.Connection:
     if str(path) != ":memory:" and not path.exists():
         # Made by us and not by SQLite: names and words of private code are nobody else's business.
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        os.close(open_file(path, "make", follow=True))
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
     try:
         switch_to_wal(connection, BUSY_SECONDS)

@@ -8,6 +8,8 @@ import secrets
 from pathlib import Path
 from typing import Final
 
+from clew.system import open_file
+
 _BYTES: Final = 32
 
 
@@ -34,7 +36,7 @@ def _read(path: Path) -> bytes:
 def _made(path: Path) -> bytes:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    descriptor = open_file(draft, "new")
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(secrets.token_bytes(_BYTES))

@@ -22,6 +22,7 @@ from clew.errors import StoreBusy, StoreError, StoreTooNew
 from clew.stores.memory_reading import MemoryReading
 from clew.stores.memory_writing import Blocks, Loaded, Stat, Taking, stamp_of, transaction
 from clew.stores.sqlite_file import is_damage, remove, switch_to_wal
+from clew.system import open_file
 
 if TYPE_CHECKING:
     import numpy as np
@@ -257,7 +258,7 @@ def store_error(path: Path, error: sqlite3.Error) -> StoreError:
 def _connect(path: Path, variant: str) -> sqlite3.Connection:
     if path != IN_MEMORY and not path.exists():
         # Made by us and not by SQLite: what people noted is nobody else's business.
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        os.close(open_file(path, "make", follow=True))
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
     try:
         switch_to_wal(connection, BUSY_SECONDS)

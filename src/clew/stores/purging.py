@@ -8,7 +8,6 @@ writes in place. A damaged database, or another file of bytes, is overwritten at
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import mmap
 import os
 import re
@@ -26,6 +25,7 @@ from clew.stores.audit import blot, rewrite
 from clew.stores.durable import LOCK, TEMPORARY, put, translated
 from clew.stores.exchanges import vacuum
 from clew.stores.sqlite_file import remove
+from clew.system import open_file, set_mode, try_lock
 
 SIDES: Final = ("-wal", "-shm", "-journal")
 """What SQLite puts beside a file."""
@@ -402,7 +402,7 @@ def replace_file(path: Path, change: Callable[[bytes], bytes]) -> None:
         content = b"".join(iter(lambda: os.read(descriptor, _PIECE), b""))
         new = change(content)
         if new == content:
-            os.fchmod(descriptor, mode)
+            set_mode(descriptor, mode)
             return
         put(path, new, mode=mode, seen=content, changed=lambda _: _changed(path), shown=path.name)
         blot(descriptor)
@@ -412,9 +412,8 @@ def replace_file(path: Path, change: Callable[[bytes], bytes]) -> None:
 
 def _opened(path: Path) -> tuple[int, int]:
     """A file to be read and overwritten, and its rights; protection against writing is lifted. Raises OSError."""
-    flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
-        descriptor = os.open(path, flags)
+        descriptor = open_file(path, "change")
         return descriptor, os.fstat(descriptor).st_mode & 0o777
     except PermissionError:
         status = os.lstat(path)
@@ -423,7 +422,7 @@ def _opened(path: Path) -> tuple[int, int]:
             raise
         os.chmod(path, mode | 0o600)
         try:
-            return os.open(path, flags), mode
+            return open_file(path, "change"), mode
         except OSError:
             os.chmod(path, mode)
             raise
@@ -444,7 +443,7 @@ def delete(path: Path) -> None:
     for side in ("", *SIDES):
         one = path.with_name(path.name + side)
         with contextlib.suppress(FileNotFoundError):
-            descriptor = os.open(one, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+            descriptor = open_file(one, "change")
             try:
                 if side:
                     remove(path)
@@ -457,12 +456,10 @@ def delete(path: Path) -> None:
 
 def _empty(path: Path) -> None:
     """Take the text out of a lock file, which stays the file that others lock. Raises StoreBusy."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    descriptor = open_file(path, "change")
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise StoreBusy(f"`{path.name}` is held by another process", hint="try again") from None
+        if not try_lock(descriptor):
+            raise StoreBusy(f"`{path.name}` is held by another process", hint="try again")
         os.pwrite(descriptor, bytes(os.fstat(descriptor).st_size), 0)
         os.fsync(descriptor)
         os.ftruncate(descriptor, 0)

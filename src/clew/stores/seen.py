@@ -19,6 +19,7 @@ from clew.core.memory.window import WINDOW, Shown, suppressed
 from clew.errors import StoreError
 from clew.stores.exchanges import vacuum
 from clew.stores.sqlite_file import switch_to_wal
+from clew.system import open_file
 
 FORMAT: Final = 1
 """Number of the file's format, kept in `user_version`."""
@@ -197,7 +198,7 @@ class Seen:
     def _open(self) -> sqlite3.Connection:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         # SQLite would make it readable by others.
-        os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600))
+        os.close(open_file(self.path, "make"))
         with contextlib.ExitStack() as undo:
             connection = undo.enter_context(
                 contextlib.closing(sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None))

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from clew.core.memory.shelf import Floats, Postings, Shelf, Vectors
 from clew.core.memory.spoken import Spoken
 from clew.errors import StoreError
+from clew.system import open_file, wait_for_lock
 
 FORMAT: Final = 4
 """Number of both files' format; what has another one is not read."""
@@ -223,11 +224,9 @@ class VectorFile:
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[int]:
-        import fcntl  # noqa: PLC0415 -- not on every platform, and only needed here
-
-        file = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        file = open_file(self.path, "make")
         try:
-            fcntl.flock(file, fcntl.LOCK_EX)
+            wait_for_lock(file)
             yield file
         finally:
             os.close(file)

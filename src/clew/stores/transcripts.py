@@ -24,6 +24,7 @@ from clew.core.agent.record import RunRecord
 from clew.core.text.together import together
 from clew.errors import NotFound, StoreBusy, StoreError, StoreTooNew
 from clew.stores.durable import locked, make_folder, translated
+from clew.system import open_file
 
 FORMAT: Final = 1
 _ID: Final = re.compile(r"\d{8}-\d{6}-[0-9a-f]{4,8}")
@@ -235,9 +236,8 @@ class Transcript:
         return read_transcript(self.path)
 
     def _open(self) -> None:
-        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
         try:
-            self._descriptor = os.open(self.path, flags, 0o600)
+            self._descriptor = open_file(self.path, "append", follow=True)
             size = os.fstat(self._descriptor).st_size
             if size and os.pread(self._descriptor, 1, size - 1) != b"\n":
                 os.write(self._descriptor, b"\n")

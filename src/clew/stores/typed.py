@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from clew.stores.durable import make_folder, translated
+from clew.system import open_file, set_mode
 
 MOST: Final = 2_000
 """Lines that are kept."""
@@ -45,12 +46,11 @@ class Typed:
         if not text.strip() or len(text) > _LONGEST:
             return
         content = msgspec.json.encode(self._redact(text)) + b"\n"
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
         try:
             make_folder(self.path.parent)
-            descriptor = os.open(self.path, flags, 0o600)
+            descriptor = open_file(self.path, "append")
             try:
-                os.fchmod(descriptor, 0o600)
+                set_mode(descriptor, 0o600)
                 os.write(descriptor, content)
             finally:
                 os.close(descriptor)
@@ -61,7 +61,7 @@ class Typed:
         beside = self.path.with_suffix(".new")
         content = b"".join(msgspec.json.encode(one) + b"\n" for one in reversed(newest))
         with contextlib.suppress(OSError):
-            descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            descriptor = open_file(beside, "empty")
             try:
                 os.write(descriptor, content)
             finally:
