@@ -8,7 +8,6 @@ what git or the disk refuses: memory goes on without a commit, and the result sa
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import time
@@ -21,6 +20,7 @@ from clew.adapters.git_process import HERE
 from clew.adapters.memory_repository import MERGING, PRIVATE, MemoryRepository
 from clew.core.text.printable import printable
 from clew.errors import ClewError, StoreBusy
+from clew.system import is_at, open_file, wait_for_lock
 
 BATCH_SECONDS: Final = 3.0
 """How long a write may wait for others to share its commit."""
@@ -224,22 +224,15 @@ class MemoryGit:
     def _list(self) -> Iterator[int]:
         """The list, locked, which takes no longer than a write. Raises OSError."""
         while True:
-            descriptor = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            descriptor = open_file(self._path, "append")
             try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
+                wait_for_lock(descriptor)
                 # Another process may have put a shorter list in its place.
-                if _is_at(descriptor, self._path):
+                if is_at(descriptor, self._path):
                     yield descriptor
                     return
             finally:
                 os.close(descriptor)
-
-
-def _is_at(descriptor: int, path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(descriptor), os.stat(path))
-    except FileNotFoundError:
-        return False
 
 
 def _read(line: bytes) -> _Write | None:

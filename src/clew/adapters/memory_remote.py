@@ -17,6 +17,7 @@ from clew.adapters.git_process import stop
 from clew.adapters.memory_repository import PRIVATE, MemoryRepository, named_lock, wait_for
 from clew.core.text.printable import printable
 from clew.errors import ClewError, ConfigError, NotFound, Refused, StoreBusy, StoreError
+from clew.system import open_file
 
 REMOTE: Final = "origin"
 _SECONDS: Final = 120.0
@@ -68,7 +69,7 @@ class MemoryRemote:
         """
         place = self._repository.folder / PRIVATE / "syncing"
         try:
-            descriptor = os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            descriptor = open_file(place, "make")
         except OSError as error:
             raise StoreError(f"{place} cannot be written: {error.strerror}", hint="check its rights") from error
         try:

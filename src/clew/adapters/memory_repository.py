@@ -8,13 +8,11 @@ use follows, where it can. Whoever commits holds a lock, across processes; the s
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import os
 import re
 import stat
 import subprocess
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +22,7 @@ from clew.adapters.git_process import HERE, GitCommand, apart, clean_environ, de
 from clew.core.memory.entering import LONG, MOST_BYTES, REGULAR, STRANGE, clashes, why_left_out
 from clew.core.text.printable import printable
 from clew.errors import NotFound, Refused, StoreBusy, StoreError
+from clew.system import is_own, open_file, open_regular, wait_for_lock
 
 PRIVATE: Final = "clew"
 """The folder within `.git` for the lock, the index and the list of what is still to be committed."""
@@ -147,7 +146,7 @@ class MemoryRepository:
         folder = self.folder / PRIVATE
         try:
             folder.mkdir(mode=0o700, exist_ok=True)
-            descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            descriptor = open_file(folder / "lock", "make")
         except OSError as error:
             raise StoreError(f"{folder} cannot be written: {error.strerror}", hint="check its rights") from error
         try:
@@ -224,17 +223,13 @@ class MemoryRepository:
                 os.path.realpath(self.root), *path.split("/")[:-1]
             ):
                 return None
-            descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            file = open_regular(place)
         except (OSError, ValueError):
             return None
-        try:
-            status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode) or status.st_size > MOST_BYTES:
-                return None
-            with os.fdopen(descriptor, "rb", closefd=False) as file:
-                return file.read(MOST_BYTES)
-        finally:
-            os.close(descriptor)
+        if file is None:
+            return None
+        with file:
+            return None if os.fstat(file.fileno()).st_size > MOST_BYTES else file.read(MOST_BYTES)
 
     def id_of(self, content: bytes, like: str) -> str:
         """The id that git gives these bytes, in the kind of hash that the id `like` is of."""
@@ -358,7 +353,7 @@ class MemoryRepository:
         place = self.folder / "info" / "attributes"
         with contextlib.suppress(OSError):
             place.parent.mkdir(exist_ok=True)
-            descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            descriptor = open_file(place, "new")
             with os.fdopen(descriptor, "w", encoding="ascii") as file:
                 file.write(_ATTRIBUTES)
 
@@ -467,7 +462,7 @@ class MemoryRepository:
             status = os.lstat(self.folder)
         except OSError as error:
             raise NotFound("the memory root is no git repository", hint="`clew sync init` makes it one") from error
-        if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
+        if not stat.S_ISDIR(status.st_mode) or not is_own(status):
             raise Refused(f"`{self.folder}` is no folder of your own", hint="move it away, then `clew sync init`")
 
 
@@ -481,17 +476,8 @@ def is_safe(path: str) -> bool:
 
 def wait_for(descriptor: int, seconds: float, said: str) -> None:
     """Lock a file. Raises StoreBusy with what is said after some seconds."""
-    deadline = time.monotonic() + seconds
-    delay = 0.002
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except BlockingIOError:
-            if time.monotonic() >= deadline:
-                raise StoreBusy(said, hint="everything is kept here; try again") from None
-        time.sleep(delay)
-        delay = min(delay * 1.5, 0.05)
+    if not wait_for_lock(descriptor, seconds):
+        raise StoreBusy(said, hint="everything is kept here; try again")
 
 
 def named_lock(said: str) -> str:

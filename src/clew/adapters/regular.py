@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from clew.errors import ClewError, NotFound, OverBudget, Refused
+from clew.system import open_file
 
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
@@ -51,8 +52,8 @@ def read_regular(path: Path, limit: int, *, shown: str = "") -> bytes:
     try:
         # Looked at before it is opened: opening a device or a pipe may already do something.
         _demand_regular(os.stat(path).st_mode, name)
-        # Not blocking, because between the two calls the file may have become a pipe.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        # Without waiting: between the two calls the file may have become a pipe.
+        descriptor = open_file(path, "read", follow=True)
     except (OSError, ValueError) as error:
         raise _translated(error, name) from error
     with os.fdopen(descriptor, "rb") as file:

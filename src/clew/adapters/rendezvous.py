@@ -6,7 +6,6 @@ A Unix socket where the path of one is short enough, else loopback TCP with a to
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hmac
 import json
 import os
@@ -15,6 +14,8 @@ import socket
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+from clew.system import is_at, open_file, try_lock
 
 PROTOCOL = 1
 """Raise it when the meaning of a field changes; a watcher with another number is not believed."""
@@ -124,7 +125,7 @@ def listen(path: Path) -> Listener | int:
         listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         listening.bind(("127.0.0.1", 0))
         token = secrets.token_hex(16)
-        handle = os.open(_port_file(path), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        handle = open_file(_port_file(path), "new")
         with os.fdopen(handle, "w", encoding="ascii") as file:
             file.write(f"{listening.getsockname()[1]} {token}\n")
     listening.listen(16)
@@ -134,20 +135,18 @@ def listen(path: Path) -> Listener | int:
 def _locked(file: Path) -> int:
     """A handle that holds the lock; below 0: minus the id of the process that holds it, minus 1."""
     while True:
-        handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        handle = open_file(file, "make", follow=True)
+        taken = False
+        with contextlib.suppress(OSError):
+            taken = try_lock(handle)
+        if not taken:
             words = os.read(handle, 32).split()
             os.close(handle)
             return -(int(words[0]) if words and words[0].isdigit() else 0) - 1
-        try:
-            if os.path.samestat(os.fstat(handle), file.stat()):
-                os.truncate(handle, 0)
-                os.write(handle, str(os.getpid()).encode())
-                return handle
-        except FileNotFoundError:
-            pass
+        if is_at(handle, file):
+            os.truncate(handle, 0)
+            os.write(handle, str(os.getpid()).encode())
+            return handle
         os.close(handle)  # removed by the one who held it before
 
 

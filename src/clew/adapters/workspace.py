@@ -22,6 +22,7 @@ from clew.adapters.home import Home
 from clew.adapters.regular import read_regular
 from clew.core.text.printable import printable
 from clew.errors import ConfigError, NotFound, UsageError
+from clew.system import is_own
 
 ALIAS_FILE = "workspaces.toml"
 """In the data folder, edited by hand: a table `[alias]` of what is found (remote, root commit, path or id) to an id."""
@@ -244,15 +245,15 @@ def _root(cwd: Path, git: Git | NoRepository) -> Path:
         return git.repository.root or git.repository.git_dir
     real = Path(os.path.realpath(cwd))
     marks = _PROJECT_FILES if git.reason == "none" else (".git", *_PROJECT_FILES)
-    user, device = os.getuid(), real.stat().st_dev
+    device = real.stat().st_dev
     for folder in (real, *real.parents):
         with contextlib.suppress(OSError):
             status = folder.stat()
             # Above a mount or a folder that others own, a file could have been planted for everybody below.
-            if folder != real and (status.st_uid != user or status.st_dev != device):
+            if folder != real and (not is_own(status) or status.st_dev != device):
                 break
             for name in marks:
-                if (folder / name).lstat().st_uid == user:
+                if is_own((folder / name).lstat()):
                     return folder
     return cwd
 

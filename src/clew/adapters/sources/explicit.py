@@ -19,6 +19,7 @@ from clew.core.text.printable import counted, printable
 from clew.core.text.redact import is_secret_path, redact
 from clew.core.text.wildcards import from_shell
 from clew.errors import NotFound, OverBudget, Refused, UsageError
+from clew.system import open_regular
 
 MOST_BYTES = 16 << 20
 """All that is given together. No model takes more, and no more is read."""
@@ -283,9 +284,11 @@ def _bounded(stream: BinaryIO, limit: int) -> bytes:
 def _looks_binary(path: Path) -> bool:
     """Whether the head of a file holds a NUL byte. A link or anything else that is no file does not."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-        with os.fdopen(descriptor, "rb") as file:
-            return stat.S_ISREG(os.fstat(descriptor).st_mode) and b"\0" in file.read(8192)
+        file = open_regular(path)
+        if file is None:
+            return False
+        with file:
+            return b"\0" in file.read(8192)
     except OSError:
         return False
 

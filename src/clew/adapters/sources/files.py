@@ -17,6 +17,7 @@ from clew.core.ports import Entry
 from clew.core.text.printable import printable
 from clew.core.text.wildcards import compiled, tokens
 from clew.errors import NotFound, Refused, UsageError
+from clew.system import open_regular
 
 MOST_FILES = 60_000
 """Files of one work tree beyond this number are left out, and the caller is told."""
@@ -111,17 +112,15 @@ class WorkTree:
 
     def read(self, path: str) -> bytes:
         """The bytes of a regular file inside the root. Raises NotFound, Refused."""
-        full = self.root / path
         try:
-            handle = os.open(full, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+            file = open_regular(self.root / path)
         except FileNotFoundError as error:
             raise NotFound(f"`{printable(path)}` is gone") from error
         except OSError as error:
             raise Refused(f"`{printable(path)}` cannot be read: {error.strerror}") from error
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            os.close(handle)
+        if file is None:
             raise Refused(f"`{printable(path)}` is not a regular file")
-        with os.fdopen(handle, "rb") as file:
+        with file:
             return file.read()
 
     def stamp(self, path: str) -> str | None:

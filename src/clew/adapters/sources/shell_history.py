@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from clew.core.context.fragment import DEFAULT_WEIGHTS, Fragment
 from clew.core.text.printable import counted, printable
 from clew.core.text.redact import redact
+from clew.system import is_own, open_regular
 
 _TAIL = 256 * 1024
 _MOST_CHARACTERS = 300
@@ -70,12 +70,14 @@ def _candidates(environ: Mapping[str, str]) -> Iterable[tuple[Path, str]]:
 def _tail(path: Path) -> bytes | None:
     """The last bytes of a regular file of this user."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        file = open_regular(path, follow=True)
     except (OSError, ValueError):
         return None
-    with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.getuid():
+    if file is None:
+        return None
+    with file:
+        status = os.fstat(file.fileno())
+        if not is_own(status):
             return None
         start = max(0, status.st_size - _TAIL)
         file.seek(start)

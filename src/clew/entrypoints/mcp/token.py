@@ -10,6 +10,7 @@ from pathlib import Path
 
 from clew.core.text.printable import printable
 from clew.errors import Refused, StoreError, UsageError
+from clew.system import open_file
 
 _TOKEN = re.compile(r"[\x21-\x7e]{16,512}")
 
@@ -18,7 +19,7 @@ def own_token(path: Path) -> str:
     """The token of this installation, made when it is first asked for. Raises StoreError, Refused, UsageError."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        descriptor = open_file(path, "new")
     except FileExistsError:
         return read_token(path)
     except OSError as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -16,6 +15,7 @@ from clew.adapters.workspace import Workspace
 from clew.errors import NotFound, UsageError
 from clew.services.code_index import Freshened, IndexedTree, add_commits, open_index, refresh_tree
 from clew.services.context import Place
+from clew.system import open_file, wait_for_lock
 
 _NAME = re.compile(r"[\w.-]+(?:/[\w.-]+)*")
 
@@ -103,9 +103,9 @@ class Repositories:
 def _alone(path: Path) -> Iterator[None]:
     """Another measurement would bring the same index to another state: it waits."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle = os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    handle = open_file(path.with_suffix(".lock"), "make", follow=True)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        wait_for_lock(handle)
         yield
     finally:
         os.close(handle)

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import hashlib
 import os
 import stat
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +20,7 @@ from clew.adapters.regular import read_regular
 from clew.core.text.content import read_text
 from clew.errors import ClewError, Conflict, NotFound, Refused, StoreBusy, StoreError
 from clew.stores.durable import put
+from clew.system import open_folder, wait_for_lock
 
 MOST_BYTES: Final = 16 << 20
 """Of a file that is read as a whole, and can be changed."""
@@ -179,31 +178,20 @@ def _make_folders(folder: Path, shown: str) -> list[Path]:
 def _locked(folder: Path, shown: str) -> Iterator[None]:
     """Hold a folder, among all who write through this; where its file system has no locks, without one."""
     try:
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        descriptor = open_folder(folder)
     except NotADirectoryError as error:
         raise StoreError(f"{shown} cannot be written: a file is where a folder belongs") from error
     except OSError:
         yield
         return
-    deadline = time.monotonic() + _LOCK_SECONDS
     try:
-        while not _taken(descriptor):
-            if time.monotonic() > deadline:
+        # Without locks what was replaced is looked at all the same.
+        with contextlib.suppress(OSError):
+            if not wait_for_lock(descriptor, _LOCK_SECONDS):
                 raise StoreBusy(f"another process is writing beside {shown}", hint="try again")
-            time.sleep(0.005)
         yield
     finally:
         os.close(descriptor)
-
-
-def _taken(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        pass  # No locks here: what was replaced is looked at all the same.
-    return True
 
 
 def _for_tools(error: ClewError, shown: str) -> ClewError:

@@ -7,9 +7,7 @@ A program of its own, since an expression may take for ever and then has to be e
 from __future__ import annotations
 
 import json
-import os
 import re
-import stat
 import sys
 import warnings
 from base64 import b64encode
@@ -17,6 +15,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import msgspec
+
+from clew.system import open_regular
 
 MOST_BYTES = 64 << 20
 """Of one file; a longer one is passed over."""
@@ -80,10 +80,10 @@ def _events(name: str, wanted: re.Pattern[str], request: Request) -> Iterator[di
 def _content(name: str) -> bytes | None:
     """The bytes of a regular file; None for one that is gone, too long, binary, or not to be read."""
     try:
-        descriptor = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-        with os.fdopen(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                return None
+        file = open_regular(name)
+        if file is None:
+            return None
+        with file:
             content = file.read(MOST_BYTES + 1)
     except (OSError, ValueError):
         return None

@@ -15,6 +15,7 @@ from clew.core.text.printable import counted, printable
 from clew.errors import NotFound, Refused
 from clew.services.tools.clean import Cleaner, marks
 from clew.services.tools.tool import Signal
+from clew.system import open_file
 
 _BLOCK = 1 << 20
 _MOST_NAMES = 100_000
@@ -102,7 +103,7 @@ def huge(path: Path, shown: str, cleaner: Cleaner, offset: int, limit: int, sign
     Raises NotFound where there is no such line, Refused for binary, or where it cannot be read.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = open_file(path, "read", follow=True)
         with BufferedReader(FileIO(descriptor), _BLOCK) as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):

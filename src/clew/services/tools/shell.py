@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import time
 from collections import deque
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from clew.errors import ClewError
 from clew.services.tools import command as common
 from clew.services.tools.command import Workplace
 from clew.services.tools.tool import Reply, Signal, Tool, define
+from clew.system import open_file
 
 HEAD = 16_000
 """Most bytes of the beginning that are shown of a long output; the rest of the bound goes to its end."""
@@ -101,7 +101,7 @@ class Output:
         try:
             if self._file is None:
                 self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-                made = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+                made = open_file(self.path, "new")
                 self._file = FileIO(made, "wb")
                 # Its first piece holds all that came: nothing was written before.
                 data = bytes(self.head) + self.tail
