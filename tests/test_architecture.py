@@ -1,4 +1,4 @@
-"""The shape of the code: import contracts, the public names, who may read the environment."""
+"""The shape of the code: import contracts, the public names, who may read the environment or ask the system."""
 
 from __future__ import annotations
 
@@ -20,6 +20,12 @@ READS_ENVIRONMENT = {
     "entrypoints/cli/start.py": "it decides, before anything is loaded, on plain English help and on threads of numpy",
 }
 """Modules of src/clew that may touch os.environ, each with its reason."""
+
+ASKS_THE_SYSTEM = {
+    "system.py": "the one place that knows locks, and flags that not every system has",
+    "adapters/shell_keeper.py": "a program of its own that runs without the rest of Clew; it takes a terminal",
+}
+"""Modules of src/clew that may know what only some systems have, each with its reason."""
 
 
 def lint_imports(source: Path) -> subprocess.CompletedProcess[str]:
@@ -155,3 +161,63 @@ def test_only_the_composition_root_reads_the_environment() -> None:
 def test_each_way_to_the_environment_is_seen() -> None:
     text = "import os\nos.environ['A']\nos.getenv('A')\nfrom os import environ\nself.environ\n"
     assert environment_reads(text) == [2, 3, 4]
+
+
+def system_calls(text: str) -> list[int]:
+    """Lines that import the locks of a system, or name a flag of os.open or a call that not every system has."""
+    modules = {"fcntl", "msvcrt"}
+    names = {"O_NOFOLLOW", "O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_DIRECTORY", "O_BINARY", "fchmod", "getuid"}
+    return sorted(
+        node.lineno
+        for node in ast.walk(ast.parse(text))
+        if (isinstance(node, ast.Import) and any(alias.name in modules for alias in node.names))
+        or (isinstance(node, ast.ImportFrom) and node.module in modules)
+        or (isinstance(node, ast.ImportFrom) and node.module == "os" and names & {alias.name for alias in node.names})
+        or (isinstance(node, ast.Attribute) and node.attr in names)
+        or (isinstance(node, ast.Constant) and node.value in names)
+    )
+
+
+def test_only_one_module_knows_locks_and_flags_that_not_every_system_has() -> None:
+    found = {
+        str(path.relative_to(PACKAGE)): lines
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if (lines := system_calls(path.read_text(encoding="utf-8")))
+    }
+    assert found.keys() == ASKS_THE_SYSTEM.keys(), found
+
+
+def test_each_way_to_the_system_is_seen() -> None:
+    text = "import fcntl\nimport os\nfrom msvcrt import locking\nos.O_NOFOLLOW\nfrom os import getuid\n"
+    assert system_calls(text + "getattr(os, 'O_NOCTTY', 0)\n# os.fchmod\nos.O_RDWR\n") == [1, 3, 4, 5, 6]
+
+
+WITHOUT = """
+import builtins, importlib, pkgutil
+import clew.adapters, clew.entrypoints, clew.services, clew.stores, clew.system
+
+missing = {"fcntl", "grp", "pty", "pwd", "resource", "termios", "tty"}
+original = builtins.__import__
+
+def without(name, names=None, *rest):
+    # The standard library of this system cannot do without them.
+    if name in missing and names and names["__name__"].partition(".")[0] == "clew":
+        raise ModuleNotFoundError(f"{names['__name__']} imports {name}")
+    return original(name, names, *rest)
+
+builtins.__import__ = without
+wanted = ["clew.app"]
+for package in (clew.stores, clew.adapters, clew.services, clew.entrypoints):
+    wanted += [one.name for one in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
+# The keys of the interactive terminal are read by a part of prompt_toolkit that other systems do not have.
+wanted = [one for one in wanted if not one.startswith("clew.entrypoints.cli.terminal.")]
+for one in wanted:
+    importlib.import_module(one)
+print(*wanted)
+"""
+
+
+def test_clew_can_be_imported_where_the_modules_of_posix_are_missing() -> None:
+    done = subprocess.run([sys.executable, "-c", WITHOUT], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert {"clew.entrypoints.cli.main", "clew.adapters.programs", "clew.stores.audit"} <= set(done.stdout.split())

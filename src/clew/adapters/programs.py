@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import itertools
 import os
-import resource
 import secrets
 import select
 import signal
-import struct
 import subprocess
 import sys
-import termios
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +23,6 @@ _PIECE = 512
 """Bytes written to a terminal at once: what is not read stays with us, and the rest of the text can be reported."""
 _MOST_ERRORS = 4096
 """Bytes that are kept of what a program writes to its errors."""
-_LIMITS = resource if sys.platform == "linux" else None
 _PYTHON = (sys.executable, "-I", "-S", shell_keeper.__file__)
 
 
@@ -330,10 +325,12 @@ class OnPipes(OnPipe):
     def limit_room(self, most: int) -> None:
         """Give it, and each program that it starts from now on, at most `most` bytes of memory of its own and no image
         of that on disk, where the system can be told so: for what grows faster than it is looked at."""
-        if _LIMITS is not None:
+        if sys.platform == "linux":
+            import resource  # noqa: PLC0415 -- not on every platform
+
             with contextlib.suppress(OSError, ValueError):
-                _LIMITS.prlimit(self.pid, _LIMITS.RLIMIT_CORE, (0, 0))
-                _LIMITS.prlimit(self.pid, _LIMITS.RLIMIT_DATA, (most, most))
+                resource.prlimit(self.pid, resource.RLIMIT_CORE, (0, 0))
+                resource.prlimit(self.pid, resource.RLIMIT_DATA, (most, most))
 
     def write(self, data: bytes, patience: float) -> int:
         """Hand over `data`. How many bytes were taken within `patience` seconds; for one thread at a time."""
@@ -391,8 +388,9 @@ def _not_started(error: OSError) -> StoreError:
 
 
 def _set_size(terminal: int, size: tuple[int, int]) -> None:
-    columns, rows = size
-    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    import termios  # noqa: PLC0415 -- not on every platform
+
+    termios.tcsetwinsize(terminal, (size[1], size[0]))
 
 
 def _ready(reads: int, woken: int, patience: float | None) -> set[int]:
