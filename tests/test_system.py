@@ -12,7 +12,7 @@ from typing import get_args
 
 import pytest
 
-from clew.system import Way, is_at, open_file, open_folder, open_regular, tries, try_lock, wait_for_lock
+from clew.system import NotRegular, Way, is_at, open_file, open_folder, open_regular, tries, try_lock, wait_for_lock
 
 HOLDER = """
 import sys
@@ -76,8 +76,9 @@ def test_a_file_that_was_replaced_or_deleted_is_not_at_its_path_any_more(tmp_pat
 
 def test_nobody_waits_for_a_pipe_and_nothing_but_a_file_is_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    assert open_regular(tmp_path / "pipe") is None
-    assert open_regular(tmp_path) is None
+    for other in (tmp_path / "pipe", tmp_path):
+        with pytest.raises(NotRegular):
+            open_regular(other)
     for way in ("read", "change", "make", "append"):
         os.close(open_file(tmp_path / "pipe", way))
 
@@ -114,7 +115,5 @@ def test_what_is_appended_goes_to_the_end_wherever_the_file_was_read(tmp_path: P
     assert os.read(descriptor, 2) == b"on"
     os.write(descriptor, b"two\r\n")
     os.close(descriptor)
-    file = open_regular(tmp_path / "file")
-    assert file is not None
-    with file:
+    with open_regular(tmp_path / "file") as file:
         assert file.read() == b"one\ntwo\r\n"

@@ -51,13 +51,17 @@ def open_file(path: str | Path, way: Way, *, follow: bool = False) -> int:
     return os.open(path, _FLAGS[way] | _BYTES | (0 if follow else _NO_LINK), 0o600)
 
 
-def open_regular(path: str | Path, *, follow: bool = False) -> BinaryIO | None:
-    """A regular file for reading; None where it is anything else, which is not waited for. Raises as `open_file`."""
+class NotRegular(OSError):
+    """What is there is no regular file"""
+
+
+def open_regular(path: str | Path, *, follow: bool = False) -> BinaryIO:
+    """A regular file for reading. Raises NotRegular for anything else, without waiting for it; OSError, ValueError."""
     descriptor = open_file(path, "read", follow=follow)
-    if stat.S_ISREG(os.fstat(descriptor).st_mode):
-        return os.fdopen(descriptor, "rb")
-    os.close(descriptor)
-    return None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise NotRegular
+    return os.fdopen(descriptor, "rb")
 
 
 def open_folder(folder: str | Path) -> int:

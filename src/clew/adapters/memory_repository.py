@@ -226,8 +226,6 @@ class MemoryRepository:
             file = open_regular(place)
         except (OSError, ValueError):
             return None
-        if file is None:
-            return None
         with file:
             return None if os.fstat(file.fileno()).st_size > MOST_BYTES else file.read(MOST_BYTES)
 

@@ -188,7 +188,7 @@ class Reading:
             ):
                 continue
             try:
-                with _opened(path) as file:
+                with open_regular(path, follow=True) as file:
                     for line in _backwards(file) if self.newest_first else _forwards(file):
                         yield from self._taken(line)
             except OSError:
@@ -232,13 +232,6 @@ def _lock(descriptor: int, seconds: float = _LOCK_SECONDS) -> bool:
 def _format_of(descriptor: int) -> int:
     found = read_line(os.pread(descriptor, 256, 0).split(b"\n")[0])
     return found if isinstance(found, int) else 0
-
-
-def _opened(path: Path) -> BinaryIO:
-    file = open_regular(path, follow=True)
-    if file is None:
-        raise OSError(f"{path} is no file")
-    return file
 
 
 def _forwards(file: BinaryIO) -> Iterator[bytes | None]:

@@ -284,10 +284,7 @@ def _bounded(stream: BinaryIO, limit: int) -> bytes:
 def _looks_binary(path: Path) -> bool:
     """Whether the head of a file holds a NUL byte. A link or anything else that is no file does not."""
     try:
-        file = open_regular(path)
-        if file is None:
-            return False
-        with file:
+        with open_regular(path) as file:
             return b"\0" in file.read(8192)
     except OSError:
         return False

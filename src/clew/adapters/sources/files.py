@@ -17,7 +17,7 @@ from clew.core.ports import Entry
 from clew.core.text.printable import printable
 from clew.core.text.wildcards import compiled, tokens
 from clew.errors import NotFound, Refused, UsageError
-from clew.system import open_regular
+from clew.system import NotRegular, open_regular
 
 MOST_FILES = 60_000
 """Files of one work tree beyond this number are left out, and the caller is told."""
@@ -114,12 +114,12 @@ class WorkTree:
         """The bytes of a regular file inside the root. Raises NotFound, Refused."""
         try:
             file = open_regular(self.root / path)
+        except NotRegular as error:
+            raise Refused(f"`{printable(path)}` is not a regular file") from error
         except FileNotFoundError as error:
             raise NotFound(f"`{printable(path)}` is gone") from error
         except OSError as error:
             raise Refused(f"`{printable(path)}` cannot be read: {error.strerror}") from error
-        if file is None:
-            raise Refused(f"`{printable(path)}` is not a regular file")
         with file:
             return file.read()
 

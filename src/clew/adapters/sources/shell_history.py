@@ -73,8 +73,6 @@ def _tail(path: Path) -> bytes | None:
         file = open_regular(path, follow=True)
     except (OSError, ValueError):
         return None
-    if file is None:
-        return None
     with file:
         status = os.fstat(file.fileno())
         if not is_own(status):

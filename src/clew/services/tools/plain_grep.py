@@ -80,10 +80,7 @@ def _events(name: str, wanted: re.Pattern[str], request: Request) -> Iterator[di
 def _content(name: str) -> bytes | None:
     """The bytes of a regular file; None for one that is gone, too long, binary, or not to be read."""
     try:
-        file = open_regular(name)
-        if file is None:
-            return None
-        with file:
+        with open_regular(name) as file:
             content = file.read(MOST_BYTES + 1)
     except (OSError, ValueError):
         return None
