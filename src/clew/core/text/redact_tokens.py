@@ -31,7 +31,7 @@ atlassian-token   ATATT3|ATCTT3|ATSTT3          [A-Za-z0-9_=-]{{60,300}}
 bitbucket-app     ATBB                          {_AN}{{28,40}}
 npm-token         npm_                          {_AN}{{30,60}}
 pypi-token        pypi-                         {_URL}{{50,1000}}
-gem-key           rubygems_                     {_H}{{40,64}}
+gem-key           rubygems_                     [a-z0-9]{{40,64}}
 crates-token      cio                           {_AN}{{32}}
 nuget-key         oy2                           [a-z0-9]{{43}}
 clojars           CLOJARS_                      [A-Za-z0-9]{{40,80}}
@@ -39,7 +39,8 @@ docker-pat        dckr_pat_|dckr_oat_           {_URL}{{20,60}}
 circleci          CCIPAT_|CCIPRJ_               [A-Za-z0-9_]{{30,120}}
 buildkite         bkua_|bkaj_|bkct_|bkpt_|bkar_|bkps_  {_AN}{{30,80}}
 artifactory       AKCp|cmVmdGtuOj|eyJ2ZXIiOiIyIi  {_AN}{{40,800}}
-sonar-token       squ_|sqp_|sqa_                {_H}{{40}}
+artifactory       cmVmd                         {_AN}{{59}}(?!\w)
+sonar-token       squ_|sqp_|sqa_                [a-z0-9]{{40}}
 snyk-token        snyk_uat\.|snyk_sat\.         [A-Za-z0-9_.-]{{20,200}}
 codecov           codecov_|cctok_               {_AN}{{28,60}}
 prefect           pnu_|pnb_                     {_AN}{{32,40}}
@@ -49,13 +50,13 @@ openai-key        sk-proj-|sk-svcacct-|sk-admin-|sk-None-|sess-  {_URL}{{30,300}
 openrouter-key    sk-or-                        (?:v1-)?{_AN}{{30,100}}
 langfuse-key      sk-lf-|pk-lf-                 {_H}{{8}}-(?:{_H}{{4}}-){{3}}{_H}{{12}}
 elevenlabs-key    sk_                           {_H}{{40,64}}
-stripe-key        sk_live_|sk_test_|rk_live_|rk_test_|sk_prod_|rk_prod_  {_AN}{{16,250}}
+stripe-key        sk_live_|sk_test_|rk_live_|rk_test_|sk_prod_|rk_prod_  {_AN}{{16,250}}|(?=\w*[0-9])(?=\w*[A-Z]){_AN}{{10,15}}
 stripe-webhook    whsec_                        [A-Za-z0-9+/=]{{20,90}}
 launchdarkly      sdk-|api-                     {_H}{{8}}-(?:{_H}{{4}}-){{3}}{_H}{{12}}
 mapbox-secret     sk\.eyJ|tk\.eyJ               {_URL}{{30,300}}\.{_URL}{{20,60}}
 ai-key            sk-                           (?=[A-Za-z_-]{{0,220}}[0-9]|[a-z]{{48}}(?![\w-]))(?![a-z]+(?:-[a-z0-9]+)+(?![\w-]))[A-Za-z0-9_-]{{20,220}}
 groq-key          gsk_                          {_AN}{{40,100}}
-xai-key           xai-                          {_AN}{{60,120}}
+xai-key           xai-                          (?=\w*[0-9])\w{{30,120}}
 perplexity-key    pplx-                         {_AN}{{40,80}}
 hugging-face      hf_|api_org_                  [A-Za-z]{{34}}|hf_{_AN}{{30,60}}
 hf-token          hf_                           (?=\w*[0-9A-Z]){_AN}{{30,60}}
@@ -93,14 +94,16 @@ neon-key          napi_                         {_AN}{{40,80}}
 tailscale         tskey-                        [A-Za-z0-9-]{{20,120}}
 vault-token       hvs\.|hvb\.|hvr\.             [A-Za-z0-9_-]{{20,400}}
 vault-old         s\.                           (?=\w*[0-9](?:[A-Za-z]+[0-9]){{2}})(?=\w*[a-z]){_AN}{{24}}(?!\w)
-pulumi            pul-                          {_H}{{40}}
+pulumi            pul-                          [a-z0-9]{{40}}
 doppler           dp\.                          (?:pt|st|ct|sa|scim|audit|said)\.(?:[a-z0-9_-]{{2,35}}\.)?{_AN}{{40,44}}
 databricks        dapi                          [a-f0-9]{{32}}(?:-[0-9])?
 infracost         ico-                          {_AN}{{32}}
 harness           pat\.|sat\.                   {_URL}{{22}}\.{_AN}{{24}}\.{_AN}{{20}}
 onepassword       ops_eyJ|A3-                   [A-Za-z0-9+/=_-]{{20,2000}}
 scaleway          SCW                           [A-Z0-9]{{17}}
+yandex-cloud      t1\.                          {_URL}{{1,300}}={{0,2}}\.{_URL}{{86}}={{0,2}}
 yandex-cloud      AQVN|t1\.                     [A-Za-z0-9_-]{{35,200}}
+yandex-cloud      YC                            (?=\w*[0-9])(?=\w*[A-Z])(?=\w*[a-z]){_URL}{{38}}(?![\w-])
 confluent         cflt                          [A-Za-z0-9+/]{{40,80}}
 cloudflare        cfut_|cfat_|cfk_|v1\.0-       [A-Za-z0-9_-]{{40,200}}
 slack-token       xoxb-|xoxp-|xoxa-|xoxr-|xoxs-|xoxo-|xoxc-|xoxd-|xoxe-|xoxe\.  [A-Za-z0-9%./-]{{10,300}}
@@ -109,7 +112,7 @@ shopify-token     shpat_|shpss_|shpca_|shppa_|shpit_|shpua_  [a-fA-F0-9]{{32}}
 square-token      EAAA|sq0csp-|sq0atp-|sq0idp-  {_URL}{{22,70}}
 facebook          EAAC|EAAG|EAAM|EAAB|EAAJ      {_AN}{{60,300}}
 facebook          IGQ                           {_URL}{{60,300}}
-twilio-key        SK                            (?:[a-f0-9]{{32}}|[A-F0-9]{{32}})
+twilio-key        SK                            [a-fA-F0-9]{{32}}
 sendgrid-key      SG\.                          {_URL}{{16,40}}\.{_URL}{{16,60}}
 mailgun-key       key-                          {_H}{{32}}
 mailgun-key       pubkey-                       {_H}{{32}}
@@ -124,7 +127,7 @@ grafana-key       eyJrIjoi                      [A-Za-z0-9+/]{{50,400}}=*
 sentry-token      sntryu_|sntrys_|sntryi_       [A-Za-z0-9+/=_-]{{40,400}}
 posthog-key       phx_|phs_                     {_AN}{{32,60}}
 honeycomb         hcaik_|hcxik_|hcamk_|hcbik_   [a-z0-9]{{40,80}}
-dynatrace         dt0[a-z]\d\d\.                [A-Z0-9]{{24}}\.[A-Z0-9]{{64}}
+dynatrace         dt0[a-z]\d\d\.                {_AN}{{24}}\.{_AN}{{64}}
 airbrake-rollbar  rbt_                          {_AN}{{30,60}}
 logtail-axiom     xaat-|xapt-                   [a-f0-9-]{{36}}
 linear-key        lin_api_|lin_oauth_           {_AN}{{32,80}}
@@ -148,11 +151,11 @@ razorpay-key      rzp_live_|rzp_test_           {_AN}{{14,24}}
 paystack          sk_live_                      {_H}{{40}}
 adyen-key         AQE                           [A-Za-z0-9+/=]{{30,60}}-[A-Za-z0-9+/=<>\]\[(){{}},.;:!^&*-]{{20,80}}
 coinbase          organizations/                {_H}{{8}}-(?:{_H}{{4}}-){{3}}{_H}{{12}}/apiKeys/[a-f0-9-]{{36}}
-frame-io          fio-u-                        {_URL}{{60,70}}
+frame-io          fio-u-                        {_URL}{{40,80}}
 adafruit          aio_                          {_AN}{{28}}
 nightfall         NF-                           {_AN}{{32}}
-contentful        CFPAT-                        {_URL}{{40,60}}
-sourcegraph       sgp_                          (?:[a-zA-Z0-9]{{16}}_|local_)?{_H}{{40}}
+contentful        CFPAT-                        {_URL}{{40,100}}
+sourcegraph       sgp_                          (?:{_AN}{{16}}_)?(?:local_)?{_H}{{40}}
 hubspot           pat-na1-|pat-eu1-|pat-na2-|pat-ap1-  [a-f0-9-]{{36}}
 clickup           pk_                           \d{{6,12}}_[A-Z0-9]{{32}}
 settlemint        sm_pat_|sm_aat_|sm_sat_       {_AN}{{16}}
@@ -165,7 +168,6 @@ jwt               eyJ                           {_URL}{{8,8000}}\.eyJ{_URL}{{8,1
 jwe               eyJ                           {_URL}{{8,8000}}\.{_URL}{{0,2000}}\.{_URL}{{8,2000}}\.{_URL}{{8,16000}}\.{_URL}{{8,2000}}
 twitter-bearer    AAAAAAAAAAAAAAAAAAAA          (?=\S*[1-9a-z])[A-Za-z0-9%+/=]{{40,200}}
 django-key        django-insecure-              [!#-&(-+.-_a-~-]{{30,80}}
-cfpat             CFPAT-                        {_URL}{{43}}
 wechat-mch        wxp_                          {_AN}{{30,60}}
 volc-ark          ark-                          {_H}{{8}}-(?:{_H}{{4}}-){{3}}[a-f0-9-]{{8,20}}
 minimax           eyJhbGciOi                    {_URL}{{20,3000}}\.{_URL}{{20,3000}}\.{_URL}{{8,2000}}
@@ -221,9 +223,20 @@ helic-key         sk-helicone-|pk-helicone-     [a-z0-9-]{{20,60}}
 youtrack          perm:|perm-                   [A-Za-z0-9+/=]{{6,80}}[.=][A-Za-z0-9+/=]{{2,60}}\.[A-Za-z0-9]{{20,60}}
 salesforce        00D                           {_AN}{{12,15}}![A-Za-z0-9_.]{{60,130}}
 infisical         st\.                          {_H}{{24}}\.{_H}{{32}}\.{_H}{{32}}
-telnyx            KEY0                          (?=\w*[0-9])[A-Za-z0-9]{{30,40}}_[A-Za-z0-9]{{20,30}}
+telnyx            KEY0                          {_URL}{{30,40}}_{_AN}{{20,30}}
 statsig           secret-                       (?=\w*[0-9])(?=\w*[A-Z])(?=\w*[a-z]){_AN}{{40,50}}(?![\w-])
 tigris            tsec_                         [A-Za-z0-9+/_]{{40,80}}
+dependency-track  odt_                          (?=\w*[0-9])(?:{_AN}{{8}}_)?{_AN}{{32}}(?!\w)
+flexport          shltm_                        {_URL}{{36,44}}
+sourcegraph       slk_                          {_H}{{64}}(?!\w)
+fullstory         na1\.|eu1\.                   [A-Za-z0-9+/]{{80,160}}
+teamwork          tkn\.v1_                      [A-Za-z0-9+/]{{60,80}}
+ubidots           BBFF-|BBUS-                   {_AN}{{30,36}}(?!\w)
+voiceflow         VF\.DM\.|VF\.WS\.             {_H}{{24}}\.{_AN}{{16}}
+pagarme           ak_live_|ak_test_|ek_live_|ek_test_  (?=\w*[0-9]){_AN}{{20,60}}(?!\w)
+pubnub-secret     sec-c-                        {_URL}{{30,80}}
+klaviyo-key       pk_                           {_H}{{34}}(?!\w)
+column-bank       live_|test_                   (?=(?:[a-z]{{0,12}}[0-9]{{1,4}}){{3}})[a-z0-9]{{24,32}}(?!\w)
 """.strip()  # noqa: E501
 
 _BEFORE = (
@@ -281,23 +294,46 @@ def _compiled(shape: str) -> re.Pattern[str]:
 
 
 _WHOLE = (
-    # Tokens without a prefix of their own: the whole run has the form.
-    ("mailchimp-key", lazy_pattern(r"(?<![\w-])[a-f0-9]{32}-us[0-9]{1,2}(?![\w-])")),
-    ("ai-key", lazy_pattern(r"(?<![\w.-])[a-f0-9]{32}\.[A-Za-z0-9]{16}(?![\w.-])")),
-    ("airtable-pat", lazy_pattern(r"(?<!\w)pat[A-Za-z0-9]{14}\.[a-f0-9]{64}(?!\w)")),
-    ("terraform-token", lazy_pattern(r"(?<!\w)[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,72}")),
-    ("discord-token", lazy_pattern(r"(?<![\w-])[MNO][A-Za-z0-9_-]{23,27}=?\.[A-Za-z0-9_-]{6,7}\.[A-Za-z0-9_-]{27,42}")),
-    ("azure-secret", lazy_pattern(r"(?<![\w~.-])[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,35}")),
-    ("azure-devops", lazy_pattern(r"(?<!\w)[A-Za-z0-9]{72,76}AZDO[A-Za-z0-9]{4}(?!\w)")),
+    # Tokens without a prefix of their own: kind, a sign that the run must hold, the form of the whole run.
+    ("mailchimp-key", "-us", lazy_pattern(r"(?<![\w-])[a-f0-9]{32}-us[0-9]{1,2}(?![\w-])")),
+    ("ai-key", ".", lazy_pattern(r"(?<![\w.-])[a-f0-9]{32}\.[A-Za-z0-9]{16}(?![\w.-])")),
+    ("airtable-pat", ".", lazy_pattern(r"(?<!\w)pat[A-Za-z0-9]{14}\.[a-f0-9]{64}(?!\w)")),
     (
-        "azure-key",
-        lazy_pattern(r"(?<!\w)[A-Za-z0-9]{52,76}(?:JQQJ99|AzSe|\+AMC|\+ASt|\+ARm|ACDb|APIM)[A-Za-z0-9=]{0,40}"),
+        "airtable-oauth",
+        ".v1.",
+        lazy_pattern(
+            r"(?<![\w.-])[A-Za-z0-9]{7,20}\.v1\.(?=[\w-]*[0-9])(?=[\w-]*[A-Z])[\w-]{9,400}\.[a-f0-9]{12,128}(?!\.?[\w-])"
+        ),
     ),
-    ("heroku-key", lazy_pattern(r"(?<!\w)HRKU-[0-9a-f-]{36}")),
-    ("newrelic-key", lazy_pattern(r"(?<!\w)[a-f0-9]{36}NRAL(?!\w)")),
-    ("maxmind-key", lazy_pattern(r"(?<!\w)[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk(?!\w)")),
+    ("terraform-token", ".atlasv1.", lazy_pattern(r"(?<!\w)[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,72}")),
+    (
+        "discord-token",
+        ".",
+        lazy_pattern(r"(?<![\w-])[MNO][A-Za-z0-9_-]{23,27}=?\.[A-Za-z0-9_-]{6,7}\.[A-Za-z0-9_-]{27,42}"),
+    ),
+    ("azure-secret", "Q~", lazy_pattern(r"(?<![\w~.-])[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,35}")),
+    ("azure-devops", "AZDO", lazy_pattern(r"(?<!\w)[A-Za-z0-9]{72,76}AZDO[A-Za-z0-9]{4}(?!\w)")),
+    *(
+        (
+            "azure-key",
+            mark[:2],
+            lazy_pattern(rf"(?<!\w)[A-Za-z0-9]{{52,76}}{re.escape(mark)}[A-Za-z0-9=]{{0,40}}"),
+        )
+        for mark in ("JQQJ99", "AzSe", "+AMC", "+ASt", "+ARm", "ACDb", "APIM")
+    ),
+    ("newrelic-key", "NRAL", lazy_pattern(r"(?<!\w)[a-z0-9]{36}NRAL(?!\w)")),
+    ("maxmind-key", "_mmk", lazy_pattern(r"(?<!\w)[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk(?!\w)")),
+    # A hyphen stands in many runs, so only long ones are looked at.
+    ("mailgun-key", "", lazy_pattern(r"(?<![\w-])[a-h0-9]{32}-[a-h0-9]{8}-[a-h0-9]{8}(?![\w-])")),
+    (
+        "numbered-key",
+        "",
+        lazy_pattern(
+            r"(?<![\w-])(?=[0-9]+-[0-9A-Z]*[a-z])(?=[0-9]+-[0-9a-z]*[A-Z])"
+            r"(?:[0-9]{1,4}-[A-Za-z0-9]{64}|[0-9]{6,20}-[A-Za-z0-9]{40})(?![\w-])"
+        ),
+    ),
 )
-_WHOLE_MARKS = ("NRAL", "_mmk", "-us", ".", "Q~", "AZDO", "JQQJ99", "AzSe", "+A", "ACDb", "APIM")
 _COMPLETE = lazy_pattern(
     # Lengths that the vendors give to tokens whose shape above is wider.
     r"""(?x)
@@ -333,8 +369,9 @@ def tokens(text: str, start: int, end: int) -> Iterator[tuple[int, int, str]]:
         said = _by_prefix(text, first, end)
         if said is not None:
             yield *said, "token"
-    if any(mark in run for mark in _WHOLE_MARKS):
-        for kind, shape in _WHOLE:
+    signs, long = text[start : end + 2], len(run) > 46 and "-" in run
+    for kind, mark, shape in _WHOLE:
+        if mark in signs if mark else long:
             for match in shape.finditer(text, start, min(len(text), end + 60)):
                 yield match.start(), match.end(), kind
 
