@@ -70,6 +70,26 @@ _COMMANDS = "␣login␣ ␣auth␣ ␣authenticate␣ ␣activate␣ ␣registe
 CALLS = (
     place(
         "secret",
+        "buildconfigfield resvalue",
+        r"(?i)(?:buildconfigfield|resvalue)[\s(]{1,4}[\"']\w{1,20}[\"']\s?,\s?[\"']\w{1,60}[\"']\s?,\s?[\"'\\]{1,4}"
+        r"(?P<s>[^\"'\s\\]{16,400})",
+        good=_any_drawn,
+    ),
+    place(
+        "token",
+        "sonar.login sonarlogin",
+        r"(?i)sonar\.?login[\"']?\s?[=:,]\s?[\"']?(?P<s>[\w-]{40,60})",
+        good=_any_drawn,
+    ),
+    place("token", "/api/v1/", r"/api/v1/(?P<s>[A-Za-z0-9]{20})/(?:telemetry|attributes|rpc)\b", good=_any_drawn),
+    place(
+        "password",
+        "bundle_ bundle␣config",
+        r"(?:BUNDLE_[A-Z0-9_]{1,60}__[A-Z0-9_]{1,20}[\"']?(?:\s?[:?]?=|:)"
+        r"|bundle config (?:set )?(?:--\w{1,10} )?[\w.-]{1,60}\.\w{1,10})\s?[\"']?[\w.@-]{1,60}:(?P<s>[^\s\"']{6,200})",
+    ),
+    place(
+        "secret",
         "omniauth␣ provider␣: provider(:",
         r"(?:omniauth|provider)[ (]{1,2}:?[\"']?\w{2,40}[\"']?,\s{0,10}[\"'][^\"'\n]{1,200}[\"'],\s{0,10}"
         r"[\"'](?P<s>[^\"'\n]{12,200})[\"']",

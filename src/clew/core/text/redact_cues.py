@@ -25,6 +25,7 @@ from clew.core.text.redact_values import (
     stem_of,
     strong,
     weak,
+    with_signs,
     word_and_number,
 )
 from clew.core.text.redact_views import left_of
@@ -45,7 +46,8 @@ _SIGN = lazy_pattern(
       (?: (?P<typed>:[ \t]{0,3}[A-Za-z_][\w\[\]|.\ ]{0,40}=[ \t]{0,3}(?=["']))
         | (?P<sign>=>|:=|\?=|=(?!=)|:(?![:/])|：|＝|%3[Dd]|%3[Aa]|\\u003[dDaA]|&\#61;) \*{0,2} (?P<space>[ \t]{0,40})
         | (?P<comma>(?(close),[ \t]{0,3}(?=b?["'])|(?!)))
-        | (?P<other>(?:\|\||\?\?|\bor\b)[ \t]{0,3}(?=["'])) | (?P<unset>:[-=](?=[^\s}$]{4,200}\}))
+        | (?P<other>(?:\|\||\?\?|\bor\b)[ \t]{0,3}(?=["']))
+        | (?P<equal>[=!]==?[ \t]{0,3}(?=["'])) | (?P<unset>:[-=](?=[^\s}$]{4,200}\}))
         | (?P<call>\(\s{0,10}(?:[\w.]{1,40}\(\s?){0,2}(?=[bru]?["']))
       )
       (?P<open>[\[(][ \t]{0,3}(?=["']))?
@@ -188,7 +190,7 @@ def _signed(text: str, start: int, sign: re.Match[str], cue: Cue, name: str) -> 
         # `${NAME:-value}`
         match = _PLAIN.match(text, place)
         return match.span() if match is not None and _counts(match[0], cue, True) else None
-    loose = bool(sign["comma"] or sign["call"] or sign["other"])
+    loose = bool(sign["comma"] or sign["call"] or sign["other"] or sign["equal"])
     braced = _BRACED.match(text, place) if cue is Cue.PASSWORD and sign["sign"] == "=" else None
     if braced is not None and strong(braced["v"]):
         return braced.span("v")
@@ -197,7 +199,7 @@ def _signed(text: str, start: int, sign: re.Match[str], cue: Cue, name: str) -> 
     quoted = _QUOTED.match(text, place)
     if quoted is not None:
         value = _inside(text, quoted)
-        if value is None:
+        if value is None or (sign["equal"] and not strong(text[value[0] : value[1]])):
             return None
         return (
             value
@@ -333,6 +335,8 @@ def _stands_alone(value: str, cue: Cue, text: str, start: int) -> bool:
 
 def _counts(value: str, cue: Cue, sure: bool, *, strict: bool = False, vendor: bool = False) -> bool:
     """Whether an assigned value is a secret. `sure`: the notation itself says that it is a value, not code."""
+    if sure and with_signs(value):
+        return True
     if harmless(value):
         return False
     if random_like(value) and not any(sign in value for sign in "()[]{}"):

@@ -54,6 +54,14 @@ _PLACES = (
         "␣-u ␣--user ␣--proxy-user",
         r" (?:-u|--user|--proxy-user)(?:[ =]{1,2}|(?=[\"']))[\"']?[^\s:\"'$%{<]{1,80}:(?P<s>[^\s\"']{3,200})",
     ),
+    # A key in the place of the user, with no password or one that says nothing.
+    place(
+        "secret",
+        "␣-u ␣--user",
+        r" (?:-u|--user)[ =]{0,2}[\"']?(?P<s>[A-Za-z0-9_.-]{16,200}):"
+        r"(?i:x|api_?token|api_?key|token|unused|password|pass|x-oauth-basic)?(?=[\"'\s]|$)",
+        typed=False,
+    ),
     place("password", "␣-u␣", r" -u [\"']?[^\s,:\"'$]{1,60},(?P<s>[^\s\"']{4,200})"),
     flag("␣-a", "https?|xh", r"-a[ =][\"']?[^\s:\"'$]{1,80}:"),
     flag("␣-p ␣--pass", "sshpass|7za?|u?nrar|rar|mongo\\w*|clickhouse-client", "-p ?(?!assword)"),
@@ -74,6 +82,7 @@ _PLACES = (
         "password", "send␣", r"(?i)password[^\n]{0,20}\n?[^\n]{0,20}?send (?:-- )?\"(?P<s>[^\s\"\\]{4,100})\\[rn]\"", 60
     ),
     flag("␣-p␣", "useradd|usermod", "-p "),
+    flag("␣-p␣", "(?i:psexec)\\w*", "-p "),
     place(
         "secret",
         "secret␣set secrets␣set secret␣put secrets␣create secret␣create create␣secret "
@@ -168,8 +177,8 @@ _PLACES = (
     ),
     place(
         "password",
-        "login( getconnection( pdo( mysqli credential( credentials( plainauth( ftp_login(",
-        r"(?i)(?:login|getconnection|pdo|mysqli(?:_connect)?|(?:network|username\w{0,20})?credentials?|plainauth)\(\s{0,10}"
+        "login( getconnection( pdo( mysqli credential( credentials( plainauth( ftp_login( directoryentry(",
+        r"(?i)(?:login|directoryentry|getconnection|pdo|mysqli(?:_connect)?|(?:network|username\w{0,20})?credentials?|plainauth)\(\s{0,10}"
         r"(?:[\w.$]{1,40}\s?,\s{0,10}|[\"'][^\"'\n]{0,200}[\"']\s?,\s{0,10}){1,3}[\"'](?P<s>[^\"'\n]{5,200})[\"']",
         typed=True,
     ),

@@ -53,6 +53,9 @@ _PIECE = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _HEX = lazy_pattern(r"(?:0x)?(?=[0-9a-fA-F]*[0-9])(?=[0-9a-fA-F]*[a-fA-F])(?:[0-9a-f]+|[0-9A-F]+)")
 _UUID = lazy_pattern(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 _TOKEN = lazy_pattern(r"[A-Za-z0-9_+/=.~%:@!#^*$,-]+")
+_SIGN = lazy_pattern(r"[!-/:-@\[-`{-~]")
+_OF_CODE = lazy_pattern(r"\s|://|[Aa]-[Zz]|0-9|\\[dws]|\(\?|\$\{|\{\{|<%|(?:%[0-9A-F]{2}.*){3}|[A-Za-z]{14}")
+"""What stands in patterns, templates and addresses, which hold many signs as well."""
 _STEMS = bytes(code if chr(code).isalnum() and code < 128 else 32 for code in range(256))
 _VOWELS = frozenset("aeiouyAEIOUY")
 _PLAIN_VOWELS = frozenset("aeiouAEIOU")
@@ -149,6 +152,18 @@ def is_mixed(value: str) -> bool:
     """Whether letters of one case stand together no longer than chance makes them, three on average at most."""
     pieces = _PIECE.findall(value)
     return sum(map(len, pieces)) < 3 * len(pieces) and sum(map(str.isdigit, value)) >= 3
+
+
+def with_signs(value: str) -> bool:
+    """Whether a long value is drawn from letters, digits and many signs, as programs make the keys of a web site."""
+    return (
+        32 <= len(value) <= 200
+        and len(set(_SIGN.findall(value))) >= 5
+        and _OF_CODE.search(value) is None
+        and value.isascii()
+        and sum(map(str.isdigit, value)) >= 2
+        and 4 <= sum(map(str.isalpha, value)) <= 4.4 * len(_PIECE.findall(value))
+    )
 
 
 def letters_drawn(value: str) -> bool:
