@@ -24,6 +24,7 @@ from clew.core.text.redact_shown import grouped, printed
 from clew.core.text.redact_strict import strictly
 from clew.core.text.redact_tokens import may_begin, tokens
 from clew.core.text.redact_values import Words, harmless, words_of
+from clew.core.text.redact_vendors import of_environment, of_vendors
 from clew.core.text.redact_views import View, continued, joined, without_colours
 
 _ROUNDS = 4
@@ -105,10 +106,11 @@ def _found(
                     ids.append((one, two))
         yield from _coded(text, start, end)
         if text[start - 1 : start] in _ARGUMENT_BEFORE:
-            for one, two, kind in argument(text, start, end):
+            for one, two, kind in (*argument(text, start, end), *of_environment(text, start, end)):
                 yield Span(one, two, kind)
     places = cue_places(lower, words)
     rules = [assigned(text, places), placed(text, lower, words), cookies(text, lower), beside_key_ids(text, ids)]
+    rules.append(of_vendors(text, lower, words))
     if whole:
         rules += [blocks(text, lower, words), filed(text, lower, words), tables(text, places), announced(text, words)]
         rules += [good_once(text, lower, words), printed(text), grouped(text, places)]
