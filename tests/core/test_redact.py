@@ -508,7 +508,8 @@ def test_a_key_and_a_run_that_are_too_long_to_be_held_stay_hidden() -> None:
     "user a, pw b ", "log in as a with b", "door code is ", "wifi: a / ", "Client('a1b2c3d4e5f6g7h8", "ghp_\n",
     "│ ghp_a1b2c3d4 │\n", "334 UGFzc3dvcmQ6\n", " login a1b2c3d4e5f6g7h8", "snmp community ", "echo a | cryptsetup ",
     "a@b.test / ", "密钥是这个\n", "secret: ab2c ab2c ", "Private-Lines: 9\n", "a:5432:b:c:d\n", "name: KEY\nvalue: ",
-    "password (a) ", "<private>",
+    "password (a) ", "<private>", "heroku key ", "heroku a@b@", "heroku a@" + "b" * 39, "sentry (a) <b> 1 ",
+    "curl -u a1b2:",
 ])  # fmt: skip
 def test_no_text_takes_long(piece: str) -> None:
     """Twice the text takes about twice the time: 60,000 characters of the worst kinds stay under ten seconds."""

@@ -47,7 +47,8 @@ TOKENS = [
     ("mailgun-key", "-".join(drawn(HEX, size + at)[at:] for at, size in enumerate((32, 8, 8)))),
     ("dynatrace", "dt0" + "s08." + drawn(LOWER, 24) + "." + drawn(LOWER, 64)),
     ("pagarme", drawn(LOWER, 30, "ak" + "_live_")), ("column-bank", drawn(LOWER, 27, "live" + "_")),
-    ("klaviyo-key", drawn(HEX, 34, "pk" + "_")), ("slack-token", "xo" + "xe.xo" + "xp-1-" + drawn(UPPER, 160)),
+    ("deepl-key", uuid() + ":fx"), ("klaviyo-key", drawn(HEX, 34, "pk" + "_")),
+    ("slack-token", "xo" + "xe.xo" + "xp-1-" + drawn(UPPER, 160)),
 ]  # fmt: skip
 
 
@@ -59,8 +60,9 @@ def test_a_token_goes_by_its_form_alone(kind: str, token: str, around: str) -> N
 
 
 SAID = [
-    "{}={}", "export {}={}", "{}: {}", '"{}": "{}"', "'{}' => '{}'", "{} {}", "{} key {}", "the {} key is `{}`",
+    "{}={}", "export {}={}", "{}: {}", '"{}": "{}"', "'{}' => '{}'", "{} key {}", "{} login {}", "the {} key is `{}`",
     "{} private access key\n{}\n", "{}_key = '{}'", "{}_ACCESS={}", "| {} | {} |", "- **{}:** {}", "<{}>{}</x>",
+    "<key>{}</key>\n<string>{}</string>", "- **{}** (ours): `{}`", "| {} | ops@example.test | {} |", "{} key → {}",
     "{} 的密钥是 {}，别外传", "{}:\n  key: {}\n", '{{"{}": {{"key": "{}"}}}}', "- name: {}\n  value: {}\n",
     "process.env.{} || '{}'", 'variable "{}" {{\n  default = "{}"\n}}\n', "{} token={}",
 ]  # fmt: skip
@@ -88,6 +90,11 @@ def test_every_vendor_of_the_table_is_known_in_every_notation(name: bytes, said:
     key = "1f" + "".join(random.Random(seed).choices(HEX, k=30))
     vendor = name.decode().upper() if shouted else name.decode()
     assert key not in redact(said.format(vendor, key)).text
+
+
+@pytest.mark.parametrize(("key", "goes"), [(drawn(HEX, 40), True), (drawn(ALNUM, 32), True), (uuid(), False)])
+def test_behind_the_name_alone_stands_a_key_or_the_id_of_what_happened(key: str, goes: bool) -> None:
+    assert (key not in redact(f"sending to wandb {key} now").text) is goes
 
 
 HASH40, HASH64 = drawn(HEX, 40), drawn(HEX, 64)

@@ -1,10 +1,9 @@
 """Remove secrets from text by rule: known token shapes, private keys, values after a cue, passwords in addresses.
 
 A rule that is not sure keeps the text: a variable reference, an obvious placeholder or a name is no secret.
-The rules stand in the modules beside this one: `redact_tokens` (who gave a token), `redact_vendors` (whose key stands
-behind whose name), `redact_cues` (what a name says),
-`redact_places` and `redact_calls` (where it stands), `redact_files` (what file is shown), `redact_blocks` (what takes
-several lines), `redact_views` (what was broken).
+The rules stand in the modules beside this one: `redact_tokens` (who gave a token), `redact_vendors` (behind whose name
+a key stands), `redact_cues` (what a name says), `redact_places` and `redact_calls` (where it stands), `redact_files`
+(what file is shown), `redact_blocks` (what takes several lines), `redact_views` (what was broken).
 """
 
 from __future__ import annotations

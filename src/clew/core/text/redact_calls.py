@@ -78,8 +78,8 @@ CALLS = (
     place(
         "token",
         "sonar.login sonarlogin",
-        r"(?i)sonar\.?login[\"']?\s?[=:,]\s?[\"']?(?P<s>[\w-]{40,60})",
-        good=_any_drawn,
+        r"(?i)sonar\.?login[\"']?\s?[=:,]{1,2}\s?[\"']?(?P<s>[\w-]{40,60})",
+        sure=True,
     ),
     place("token", "/api/v1/", r"/api/v1/(?P<s>[A-Za-z0-9]{20})/(?:telemetry|attributes|rpc)\b", good=_any_drawn),
     place(

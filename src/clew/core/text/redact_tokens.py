@@ -321,6 +321,7 @@ _WHOLE = (
         )
         for mark in ("JQQJ99", "AzSe", "+AMC", "+ASt", "+ARm", "ACDb", "APIM")
     ),
+    ("deepl-key", ":f", lazy_pattern(r"(?<![\w-])[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}:fx(?!\w)")),
     ("newrelic-key", "NRAL", lazy_pattern(r"(?<!\w)[a-z0-9]{36}NRAL(?!\w)")),
     ("maxmind-key", "_mmk", lazy_pattern(r"(?<!\w)[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk(?!\w)")),
     # A hyphen stands in many runs, so only long ones are looked at.

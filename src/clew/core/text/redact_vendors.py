@@ -101,11 +101,12 @@ _VENDORS = frozenset(
 )
 _WORDS_TOO = frozenset(
     b"""
-    agora alchemy alpaca amplitude apollo box bunny canny chatbot close coda column courier crisp delighted
-    deputy discord drift enigma exa expo fauna fixer float fossa front gemini genius ghost giphy gong greenhouse
-    hunter hyperbolic instantly iterable karma lepton linear looker loops mailbox mapbox miro monday mux nexus
-    nimble outreach paddle particle railway raven refiner render replicate runway sanity segment semaphore
-    shortcut socket sonar spotify stability sumo tatum teletype tink vantage wise wiz woodpecker workable zoom
+    agora alchemy alpaca amplitude apollo box bunny canny chatbot close coda column confluence courier crisp
+    delighted deputy discord drift enigma exa expo fauna fixer float fossa front gemini genius ghost giphy gong
+    greenhouse hunter hyperbolic instantly iterable jira karma lepton linear looker loops mailbox mapbox miro
+    monday mux nexus nimble outreach paddle particle railway raven refiner render replicate runway sanity
+    segment semaphore shortcut socket sonar spotify stability sumo tatum teletype tink vantage wise wiz
+    woodpecker workable zoom
     """.split()
 )
 """Vendors whose names say something else as well: a word like `key` must stand between, or `=`."""
@@ -120,15 +121,17 @@ _FILLS = (
     r"is|was|the|our|my|one|with|using|set|to|as|now|live|prod|production|staging|stage|dev|test|sandbox|new|old|value"
     r"|default|env|v[0-9]|[0-9]|cli|io|ai|crm|personal|server|admin|root|repo|master|search|main|rest|consumer|refresh|thing|use|take|it|s|[kt]|密钥|秘钥|令牌|口令|凭证|授权码|的|是|为|用|使用|新|旧|这个"
 )
-_SIGNS = r"[\s_.:=>?|,(\"'’`*\[\]{}：＝，–—-]"
+_ASIDE = r"\([^()\n]{1,30}\)|</?[a-z]{1,12}>|[\w.+-]{1,40}+@[\w.-]{1,40}+"
+"""A remark, a tag, the mail address of who has the key."""
+_SIGNS = r"[\s_.:=>?|,(\"'’`*\[\]{}：＝，→–—-]"
 _AFTER_NAME = lazy_pattern(
-    rf"(?P<between>(?:{_SIGNS}{{0,8}}(?i:{_SAYS}|{_FILLS})(?![a-zA-Z])){{0,7}}?{_SIGNS}{{1,10}}"
+    rf"(?P<between>(?:{_SIGNS}{{0,8}}(?:(?i:{_SAYS}|{_FILLS})(?![a-zA-Z])|{_ASIDE})){{0,7}}?(?:{_SIGNS}{{1,10}}|(?<=>))"
     r"|(?P<rest>(?:_[A-Z0-9]{2,20}){1,3})=[\"']?)"
     r"(?P<s>[A-Za-z0-9][A-Za-z0-9_+/~-]{15,200}?={0,2})(?=[\"'`*)\]},;|<，。；\s]|\.(?:\s|\Z)|\\[nr\"']|\Z)"
 )
 _SAID = lazy_pattern(rf"(?i)(?<![a-z])(?:{_SAYS})(?![a-z])|密钥|秘钥|令牌|口令|凭证|授权码")
 _CLEAR = lazy_pattern(r"(?i)key|token|secret|api|pass|crede|crumb|licen[cs]e|密钥|秘钥|令牌|口令|凭证|授权码")
-_VALUE_BELOW = lazy_pattern(r":\**[ \t]*\r?\n|\n[ \t]+\"?(?:value|default)\b")
+_VALUE_BELOW = lazy_pattern(r":\**[ \t]*\r?\n|\n[ \t]*<|\n[ \t]+\"?(?:value|default)\b")
 _APART = lazy_pattern(r"[^\w.-]")
 _ASSIGNS = lazy_pattern(r"[=＝]|\|\|")
 _ABOUT_CODE = lazy_pattern(
@@ -141,8 +144,6 @@ _IDS = lazy_pattern(
 )
 """What is shown openly: ids of an account, a template, a table; keys made to be published; addresses of a wallet."""
 _GROUPS = lazy_pattern(r"(?=.*[0-9])(?:[A-Z0-9]{5,8}-){3,5}[A-Z0-9]{5,8}|(?=.*[a-f])(?=.*[0-9])[0-9a-fA-F-]{30,60}")
-
-
 _SET = lazy_pattern(r"(?m)^[ \t>│|+-]{0,8}(?:export |set |ENV |ARG |env )?(?P<name>[A-Z][A-Z0-9_]{2,60})=[\"']?\Z")
 _OPEN = frozenset(
     "PUBLIC PUBLISHABLE ID IDS UUID GUID APPID CLIENT KID HASH SHA SHA1 SHA256 DIGEST SUM CHECKSUM FINGERPRINT PIN CERT"
@@ -151,6 +152,10 @@ _OPEN = frozenset(
     " CHALLENGE FILE PATH DIR MODEL IMAGE".split()
 )
 """What the names of variables that are no secrets hold."""
+
+
+def _is_open(name: str) -> bool:
+    return not _OPEN.isdisjoint(name.split("_"))
 
 
 def of_environment(text: str, start: int, end: int) -> Iterator[Found]:
@@ -162,9 +167,9 @@ def of_environment(text: str, start: int, end: int) -> Iterator[Found]:
     if not (32 <= len(value) <= 200 and value.isalnum() and value != value.lower() and value != value.upper()):
         return
     name = _SET.search(text, max(0, start - 80), start)
-    if name is None or not _OPEN.isdisjoint(name["name"].split("_")) or text[end : end + 1] not in ("", *"\"'\r\n \t"):
+    if name is None or _is_open(name["name"]) or text[end : end + 1] not in ("", *"\"'\r\n \t"):
         return
-    if is_mixed(value) and random_like(value) and not harmless(value):
+    if (_changes(value) or is_mixed(value)) and random_like(value) and not harmless(value):
         yield start, end, "secret"
 
 
@@ -187,17 +192,15 @@ def _is_key(text: str, at: int, match: re.Match[str], *, word_too: bool) -> bool
         return False
     if "\n" in between and not said and not _VALUE_BELOW.search(between):
         return False
-    if (
-        harmless(value)
-        or identifier(value)
-        or _IDS.fullmatch(value)
-        or not _OPEN.isdisjoint((match["rest"] or "").split("_"))
-    ):
+    if harmless(value) or identifier(value) or _IDS.fullmatch(value) or _is_open(match["rest"] or ""):
         return False
     if not is_uuid(value) and not is_hex(value):
         return _drawn(value, said=said)
     if _CLEAR.search(between) is not None:
         return True
+    if not between.strip(" \t])") and (is_uuid(value) or len(value) == 32):
+        # `sentry 6f0c…` in a log is what happened, not with what key.
+        return False
     before = text[max(text.rfind("\n", 0, at), at - 60, 0) : at]
     return len(value) >= (24 if said else 32) and not _ABOUT_CODE.search(before) and not _listed(text, match)
 
@@ -211,16 +214,21 @@ def _listed(text: str, match: re.Match[str]) -> bool:
     return re.search(rf"(?<![0-9a-f])[0-9a-f]{{{end - start}}}(?![0-9a-f])", around) is not None
 
 
+def _changes(value: str) -> bool:
+    """Whether letters change their case, or give way to digits, more often than the words of any name."""
+    pieces = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", value)
+    return (
+        len(value) >= 20 and value.isalnum() and len(pieces) >= 6 and sum(map(str.isalpha, value)) < 2.6 * len(pieces)
+    )
+
+
 def _drawn(value: str, *, said: bool) -> bool:
     """Whether a value with letters and digits is drawn at random; parts between signs are words as well."""
     digits = sum(map(str.isdigit, value))
-    pieces = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", value)
-    if len(value) >= 20 and value.isalnum() and len(pieces) >= 6 and len(value) - digits < 2.6 * len(pieces):
-        return True
-    if digits < 2 or not pieces:
-        return False
+    if digits < 2 or not any(map(str.isalpha, value)):
+        return _changes(value)
     if value.isalnum():
-        return random_like(value) or (said and digits >= 4)
+        return random_like(value) or _changes(value) or (said and digits >= 4)
     if _GROUPS.fullmatch(value):
         return True
     parts = re.findall(r"[A-Za-z0-9]+", value)
