@@ -171,7 +171,8 @@ PLACES = [
     ('new DirectoryEntry("LDAP://dc.test", "svc", "{}")', "Heron" + "47!x"),
     ("PsExec.exe \\\\srv -u svc -p {} cmd", "Heron" + "47!x"), ('if password == "{}":', "Heron" + "47!x"),
     ("curl -u {}: https://a.test", drawn(ALNUM, 32)), ('curl -u "{}:X" https://a.test', drawn(HEX, 32)),
-    ("curl -u {}:api_token https://a.test", drawn(HEX, 32)), ("TYPESENSE_X={}\nY=1", drawn(ALNUM, 40)),
+    ("curl -u {}:api_token https://a.test", drawn(HEX, 32)), ("http -a {}: https://a.test", drawn(ALNUM, 40)),
+    ("new Algolia('shop', '{}')", drawn(HEX, 32)), ("TYPESENSE_X={}\nY=1", drawn(ALNUM, 40)),
     ("export ANYTHING='{}'", drawn(ALNUM, 48)), ("Jenkins-Crumb:{}", drawn(HEX, 32)),
 ]  # fmt: skip
 

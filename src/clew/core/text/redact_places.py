@@ -57,8 +57,8 @@ _PLACES = (
     # A key in the place of the user, with no password or one that says nothing.
     place(
         "secret",
-        "␣-u ␣--user",
-        r" (?:-u|--user)[ =]{0,2}[\"']?(?P<s>[A-Za-z0-9_.-]{16,200}):"
+        "␣-u ␣--user ␣-a␣ ␣--auth",
+        r" (?:-u|--user|-a|--auth)[ =]{0,2}[\"']?(?P<s>[A-Za-z0-9_.-]{16,200}):"
         r"(?i:x|api_?token|api_?key|token|unused|password|pass|x-oauth-basic)?(?=[\"'\s]|$)",
         typed=False,
     ),

@@ -75,7 +75,8 @@ _VENDORS = frozenset(
     pushover pyowm qase qiniu qualaroo qualtrics qualys quandl qubole questdb quicknode qweather rackspace rapid7
     rapidapi rawg raygun reachmail reamaze rebrandly recaptcha recombee recurly relic replit replyio requestfinance
     restpack revenuecat ringcentral ritekit roboflow rocketreach rollbar rongcloud route4me rudderstack runpod
-    runscope runwayml salesblink salescookie salesflare salesloft sambanova saucelabs scaleway scrapeowl scraperapi
+    runscope runwayml salesblink salescookie salesflare salesloft sambanova sauce saucelabs scaleway scrapeowl
+    scraperapi
     scraperbox scrapestack scrapfly scrapingant scrapingbee scrapingdog screenshotapi screenshotlayer searchapi
     securitytrails selectpdf semgrep semrush sendbird sendcloud sendgrid sendinblue sendpulse sentinelone sentry
     serpapi serper serphouse serpstack shipengine shipstation shodan shopify shotstack shutterstock signalwire
@@ -121,8 +122,8 @@ _FILLS = (
     r"is|was|the|our|my|one|with|using|set|to|as|now|live|prod|production|staging|stage|dev|test|sandbox|new|old|value"
     r"|default|env|v[0-9]|[0-9]|cli|io|ai|crm|personal|server|admin|root|repo|master|search|main|rest|consumer|refresh|thing|use|take|it|s|[kt]|密钥|秘钥|令牌|口令|凭证|授权码|的|是|为|用|使用|新|旧|这个"
 )
-_ASIDE = r"\([^()\n]{1,30}\)|</?[a-z]{1,12}>|[\w.+-]{1,40}+@[\w.-]{1,40}+"
-"""A remark, a tag, the mail address of who has the key."""
+_ASIDE = r"\([^()\n]{1,30}\)|\([\"'][^\"'()\n]{1,60}[\"'],|</?[a-z]{1,12}>|[\w.+-]{1,40}+@[\w.-]{1,40}+"
+"""A remark, a first argument, a tag, the mail address of who has the key."""
 _SIGNS = r"[\s_.:=>?|,(\"'’`*\[\]{}：＝，→–—-]"
 _AFTER_NAME = lazy_pattern(
     rf"(?P<between>(?:{_SIGNS}{{0,8}}(?:(?i:{_SAYS}|{_FILLS})(?![a-zA-Z])|{_ASIDE})){{0,7}}?(?:{_SIGNS}{{1,10}}|(?<=>))"
