@@ -20,6 +20,7 @@ import numpy as np
 
 from benchmarks.measure import Options, shown, table
 from clew.core.text.redact import redact
+from clew.core.text.together import Redactor
 from clew.services.eval.locomo import evaluate_locomo, evidence, read_conversations
 from clew.services.memory_search import MemorySearch
 from clew.services.relevance import load_table
@@ -64,7 +65,7 @@ def q24(options: Options) -> None:
     root = options.scratch / "q24-memory"
     texts = _written(root, options.passages, draw)
     size = sum(path.stat().st_size for path in root.rglob("*.md"))
-    documents = Documents(root, redact=_clean)
+    documents = Documents(root, redact=Redactor(b"measured"))
     began = time.perf_counter()
     for path in root.rglob("*.md"):
         redact(path.read_text(encoding="utf-8"))
@@ -113,12 +114,8 @@ def q24(options: Options) -> None:
     ])  # fmt: skip
 
 
-def _clean(text: str) -> str:
-    return redact(text).text
-
-
 def _refresh(index: MemoryIndex, documents: Documents) -> None:
-    index.refresh(documents.walk(), lambda path: Loaded(documents.read(path)), _clean)
+    index.refresh(documents.walk(), lambda path, known: Loaded(documents.read_whole(path, known)))
 
 
 def _searches(search: MemorySearch, questions: Sequence[str]) -> list[float]:

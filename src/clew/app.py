@@ -141,7 +141,7 @@ class App:
         def read(ref: str) -> str:
             memory = self.memory()
             try:
-                return memory.documents.redact(memory.find(ref).body).strip()
+                return memory.documents.read_whole(memory.find(ref).path).body.strip()
             except ClewError:
                 return ""
 

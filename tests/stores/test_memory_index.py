@@ -62,12 +62,12 @@ class Memory:
         path.write_text(text, encoding="utf-8")
         return path
 
-    def load(self, path: str) -> Loaded:
+    def load(self, path: str, known: str) -> Loaded:
         self.read.append(path)
-        return Loaded(self.documents.read(path))
+        return Loaded(self.documents.read_whole(path, known))
 
     def refresh(self, index: MemoryIndex, now: float = LATER) -> Refreshed:
-        return index.refresh(self.documents.walk(), self.load, clean, now=lambda: now)
+        return index.refresh(self.documents.walk(), self.load, now=lambda: now)
 
     def found(self, *words: str, chosen: Filter | None = None) -> set[str]:
         """Paths of documents with one of these terms, after a refresh."""
@@ -135,7 +135,7 @@ def test_an_edit_that_leaves_no_mark_within_the_clock_of_the_file_system_is_seen
     same = Stat("workspaces/w/notes/a.md", 100, written * 10**9, 7, written * 10**9)
 
     def refresh(index: MemoryIndex, now: float) -> Refreshed:
-        return index.refresh([same], memory.load, clean, now=lambda: now)
+        return index.refresh([same], memory.load, now=lambda: now)
 
     with MemoryIndex.open(memory.database) as index:
         refresh(index, written + TICK / 2)
@@ -350,13 +350,14 @@ WORKER = """
 import sys
 from pathlib import Path
 from clew.stores.documents import Documents, Stat
-from clew.stores.memory_index import Loaded, MemoryIndex
+from clew.stores.memory_index import MemoryIndex
 from clew.stores.memory_reading import Filter
+from clew.stores.memory_writing import Loaded
 root, database = Path(sys.argv[1]), Path(sys.argv[2])
 documents = Documents(root, redact=lambda text: text)
 for _ in range(3):
     with MemoryIndex.open(database) as index:
-        index.refresh(documents.walk(), lambda path: Loaded(documents.read(path)), lambda text: text)
+        index.refresh(documents.walk(), lambda path, known: Loaded(documents.read_whole(path, known)))
         assert len(index.listed(Filter())) == 40, len(index.listed(Filter()))
 """
 

@@ -51,7 +51,7 @@ _UNREAD: Final = "!"
 """In the place of the branch: the file could not be read."""
 _TOLD: Final = 100
 """Files from one report of progress to the next."""
-_FORMAT: Final = 4
+_FORMAT: Final = 5
 """Raise it when what may be kept of a note changes."""
 
 Places = Mapping[str, tuple[str, str, str]]
@@ -237,15 +237,15 @@ class Hinter:
         }
 
     def _now(self, path: str, looks: str) -> tuple[str, str, Note | None]:
-        document = self._read(path)
-        if document is None:
+        try:
+            document = self.documents.read_whole(path)
+        except ClewError:
             return looks, _UNREAD, None
         if not document.id or document.tier not in ("user", "note"):
             return looks, "", None
         from clew.services.recall_shelf import note_of  # noqa: PLC0415 -- as above
 
-        # The front matter comes without secrets; the body is as a person wrote it.
-        return looks, document.branch, note_of(replace(document, body=self.documents.redact(document.body)))
+        return looks, document.branch, note_of(document)
 
     def _checked(
         self, hints: Sequence[Hint], places: Places, changed: frozenset[str]

@@ -29,6 +29,7 @@ from clew.core.memory.edit import Draft, distinct, first_sentence, first_words
 from clew.core.text.printable import printable
 from clew.core.text.redact_lines import lines_kept
 from clew.core.text.scalars import Given
+from clew.core.text.together import together
 from clew.errors import ClewError, NotFound, Refused, UsageError
 from clew.services.memory_known import Behind, Known, same, several
 from clew.services.memory_search import BUDGET, SCOPES, VARIANT, Found, joined, rebuild, search_memory
@@ -269,7 +270,7 @@ class Memory:
         bare, _, place = ref.strip().partition("#")
         document = self.find(bare)
         text = self.documents.read_text(document.path)
-        clean = self.documents.redact(text)
+        (clean,) = together(self.documents.redact, text)
         lines = lines_kept(text, clean).replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")
         first, last = _range(place, len(lines))
         shown = "\n".join(lines[first - 1 : last])

@@ -57,7 +57,7 @@ PER_DOCUMENT = 3
 """Passages of one written document in an answer."""
 EMBED_SECONDS = 0.5
 """What a search may spend on vectors of new passages; the rest gets them at the next one."""
-VARIANT = "static-4"
+VARIANT = "static-5"
 """Raise it when the shipped table, the rules of redaction or the passages of a text change, so that indexes are made
 anew."""
 _LEXICAL = 120
@@ -125,16 +125,16 @@ def refresh(
     """
     unread = set[str]() if missed is None else missed
 
-    def load(path: str) -> Loaded:
+    def load(path: str, known: str) -> Loaded:
         try:
-            return Loaded(documents.read(path))
+            return Loaded(documents.read_whole(path, known))
         except NotFound:
             raise
         except ClewError:
             unread.add(path)
             raise
 
-    done = index.refresh(documents.walk(unread), load, documents.redact, progress=progress)
+    done = index.refresh(documents.walk(unread), load, progress=progress)
     table = load_table()
     if table is not None and seconds != 0:
         index.embed(table.encode, seconds=seconds)

@@ -164,7 +164,7 @@ class SessionSearch:
 
     def _refresh(self, index: MemoryIndex) -> None:
         self._content = ("", b"")
-        index.refresh(self._parts(), self._load, lambda text: text, progress=self.progress)
+        index.refresh(self._parts(), self._load, progress=self.progress)
         self._content = ("", b"")
         table = load_table()
         if table is not None:
@@ -182,7 +182,7 @@ class SessionSearch:
                 size, *times = (SHARE, 0, 0) if whole else (status.st_size, status.st_mtime_ns, status.st_ctime_ns)
                 yield Part(f"{id_}.jsonl@{number}", size, times[0], status.st_ino, times[1])
 
-    def _load(self, path: str) -> Loaded | None:
+    def _load(self, path: str, _known: str) -> Loaded | None:
         """A share of a transcript; None where its session cannot be told. Raises StoreError."""
         name, _, number = path.partition("@")
         content = self._read(name)

@@ -137,8 +137,15 @@ class Documents:
         return {one.path: f"{one.size} {one.mtime_ns} {one.inode} {one.ctime_ns}" for one in self.walk(missed)}
 
     def read(self, path: str) -> Document:
-        """The document at a path."""
-        return self._document(path, read_bytes(self._real(path), MOST_BYTES, printable(path)))
+        """The document at a path: what its front matter says comes without secrets, its body as it is."""
+        return without_secrets(path, self.read_text(path), self.redact)
+
+    def read_whole(self, path: str, known: str = "") -> Document:
+        """As `read`, with a body without secrets as well. Where the text still has the digest `known`, only that."""
+        text = self.read_text(path)
+        if known and digest_of(text) == known:
+            return Document(path, "", digest=known)
+        return without_secrets(path, text, self.redact, whole=True)
 
     def read_text(self, path: str) -> str:
         """The text of a file as it is, line ends included. Raises Refused where it is no UTF-8."""
@@ -394,9 +401,6 @@ class Documents:
         except UnicodeDecodeError as error:
             line = content.count(b"\n", 0, error.start) + 1
             raise Refused(f"`{printable(path)}` is not UTF-8, in line {line}", hint="save it as UTF-8") from error
-
-    def _document(self, path: str, content: bytes) -> Document:
-        return without_secrets(path, self._text(path, content), self.redact)
 
     def _clean(self, text: str) -> str:
         clean = clean_document(text, self.redact)

@@ -4,8 +4,8 @@ Freshness: `refresh` compares stamps (size, mtime, inode) with those stored and 
 content turns out to be the same keeps its rows, and one that changed keeps the rows of the passages that did not. What
 is younger than `TICK` when it is read is read again at the next refresh.
 
-Everything passes the redactor before it is stored. Writes go through `begin immediate`, so several processes may
-refresh at once: the second one finds the work done. A damaged file is moved out of the way and made again.
+What is loaded comes without secrets. Writes go through `begin immediate`, so several processes may refresh at once: the
+second one finds the work done. A damaged file is moved out of the way and made again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from clew.errors import StoreBusy, StoreError, StoreTooNew
 from clew.stores.memory_reading import MemoryReading
-from clew.stores.memory_writing import Blocks, Loaded, Stat, Taking, stamp_of, transaction
+from clew.stores.memory_writing import Blocks, Load, Stat, Taking, stamp_of, transaction
 from clew.stores.sqlite_file import is_damage, remove, switch_to_wal
 from clew.system import open_file
 
@@ -140,20 +140,19 @@ class MemoryIndex(MemoryReading):
     def refresh(
         self,
         stats: Iterable[Stat],
-        load: Callable[[str], Loaded | None],
-        redact: Callable[[str], str],
+        load: Load,
         *,
         now: Callable[[], float] = time.time,
         progress: Callable[[int, int], None] | None = None,
     ) -> Refreshed:
         """Make the index mirror the documents of `stats`, and no others.
 
-        `load` reads one by its path; what it gives None for, or cannot read, is not in the index then.
+        `load` reads one by its path, without secrets; what it gives None for, or cannot read, is not in the index then.
         A damaged index is made again. Raises StoreBusy, StoreError.
         """
         began = time.perf_counter()
         wanted = {stat.path: stat for stat in stats}
-        take = Taking(self._db, load, redact, now)
+        take = Taking(self._db, load, now)
         try:
             try:
                 counts = self._brought(wanted, take, progress)
@@ -161,7 +160,7 @@ class MemoryIndex(MemoryReading):
                 if not is_damage(error):
                     raise
                 self.restart()
-                take = Taking(self._db, load, redact, now)
+                take = Taking(self._db, load, now)
                 counts = self._brought(wanted, take, progress)
         except sqlite3.Error as error:
             raise store_error(self.path, error) from error

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from clew.core.memory.document import Document
 from clew.core.memory.passages import Piece, split
-from clew.core.text.redact_lines import lines_kept
 from clew.core.text.terms import terms
 from clew.errors import ClewError
 from clew.stores.memory_reading import BLOCK
@@ -45,11 +44,16 @@ class Stat(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A document to be indexed."""
+    """A document to be indexed, without secrets: what is loaded is stored as it is."""
 
     document: Document
+    """Where its file still says what the index knows, only its digest counts."""
     pieces: tuple[Piece, ...] | None = None
     """Turns of a conversation; without them the body is split."""
+
+
+Load = Callable[[str, str], Loaded | None]
+"""Gives what is at a path, of which the index knows the text with this digest (or none: empty)."""
 
 
 @contextlib.contextmanager
@@ -110,13 +114,11 @@ class Taking:
     def __init__(
         self,
         db: sqlite3.Connection,
-        load: Callable[[str], Loaded | None],
-        redact: Callable[[str], str],
+        load: Load,
         now: Callable[[], float],
     ) -> None:
         self._db = db
         self._load = load
-        self._redact = redact
         self._now = now
         self.characters = 0
         self._passages = self._length = 0
@@ -131,7 +133,7 @@ class Taking:
             return False  # Another process was faster.
         young = self._now() - max(stat.mtime_ns, stat.ctime_ns) / 1e9 < TICK
         try:
-            loaded = self._load(stat.path)
+            loaded = self._load(stat.path, row[1] if row else "")
         except ClewError:
             loaded = None
         if loaded is None or not loaded.document.readable:
@@ -147,10 +149,8 @@ class Taking:
         return True
 
     def _write(self, path: str, known: int | None, stamp: tuple[int, ...], loaded: Loaded) -> None:
-        document, redact = loaded.document, self._redact
-        tags = [redact(tag) for tag in document.tags]
-        recall = redact("\n".join(document.when))
-        name, description = redact(document.name), redact(document.description)
+        document = loaded.document
+        tags, recall, name, description = document.tags, "\n".join(document.when), document.name, document.description
         row = (
             path, *stamp, document.digest, document.tier, document.workspace, document.id, name, description, recall,
             document.type, document.scope, document.branch, document.status, f"|{'|'.join(tags)}|" if tags else "",
@@ -177,23 +177,17 @@ class Taking:
         self._db.execute("update documents set held = ? where id = ?", (len(pieces), number))
 
     def _pieces(self, path: str, loaded: Loaded) -> list[Piece]:
-        redact = self._redact
         if loaded.pieces is not None:
             self.characters += sum(len(piece.text) for piece in loaded.pieces)
-            return [
-                Piece(redact(one.text), one.first, one.last, redact(one.heading), one.speaker, one.at, one.reference)
-                for one in loaded.pieces
-            ]
-        self.characters += len(loaded.document.body)
-        stem = path.rsplit("/", 1)[-1].removesuffix(".md")
-        dated = loaded.document.tier in ("log", "reflection") and len(stem) == 10
-        # The whole body at once: a private key spans lines, and passages.
-        body = lines_kept(loaded.document.body, redact(loaded.document.body))
+            return list(loaded.pieces)
         document = loaded.document
-        pieces = list(split(body, first=document.body_line, day=stem if dated else ""))
+        self.characters += len(document.body)
+        stem = path.rsplit("/", 1)[-1].removesuffix(".md")
+        dated = document.tier in ("log", "reflection") and len(stem) == 10
+        pieces = list(split(document.body, first=document.body_line, day=stem if dated else ""))
         lines = (line for piece in pieces for line in piece.text.split("\n"))
         bare = all(line.startswith("#") or not line.strip() for line in lines)
-        if bare and (said := redact(document.description or document.name)):
+        if bare and (said := document.description or document.name):
             # It says all in its front matter.
             pieces.append(Piece(said, 1, max(document.body_line - 1, 1)))
         return pieces

@@ -98,7 +98,7 @@ class Conversation:
         """A new index of its turns, in the same tables that hold notes. The caller closes it."""
         index = MemoryIndex.open(folder / f"{hashlib.blake2b(self.name.encode(), digest_size=8).hexdigest()}.db")
         sessions = {session.path: session for session in self.sessions}
-        index.refresh(self.sessions, lambda path: _loaded(sessions[path], self.name), lambda text: text)
+        index.refresh(self.sessions, lambda path, _: _loaded(sessions[path], self.name))
         if (table := load_table()) is not None:
             index.embed(table.encode)
         return index
