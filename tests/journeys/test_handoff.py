@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.command import clew, git
+from tests.wire.lines import talking
 
 SECRET = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
@@ -103,6 +104,23 @@ def test_nothing_is_lost_where_two_write_the_plan_and_a_plan_is_not_emptied(
     assert kept.read_text().endswith("- [ ] one\n- [ ] mine")
     empty = clew("plan", "edit", cwd=harbour, env=editor(tmp_path, "path.write_text('')"))
     assert empty.status == 2 and plan.read_text() == "of somebody else"
+
+
+@pytest.mark.requirement("W-03", "W-04")
+def test_a_plan_keeps_its_id_and_a_first_one_takes_none_of_another_document(
+    harbour: Path, home: Path, tmp_path: Path
+) -> None:
+    ref = clew("note", "Retries: five.", "--name", "Retries", "--json", cwd=harbour).json["id"]
+    with talking(harbour) as server:
+        server.initialize()
+        told = {"text": f"---\nid: {ref}\n---\n- [ ] one\n", "kind": "plan"}
+        assert f"another document has the id `{ref}`" in str(server.call("memory_note", told))
+    clew("plan", "edit", cwd=harbour, env=editor(tmp_path, "path.write_text('- [ ] one\\n')"))
+    before = plan_of(home).read_text()
+    code = f"path.write_text(text.replace('id: mem_', 'id: {ref}x') + 'mine')"
+    refused = clew("plan", "edit", cwd=harbour, env=editor(tmp_path, code))
+    assert refused.status == 2 and "another id" in refused.err and "kept in" in refused.err, refused.err
+    assert plan_of(home).read_text() == before
 
 
 @pytest.mark.requirement("W-03")

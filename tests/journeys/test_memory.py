@@ -247,6 +247,49 @@ def test_an_editor_that_takes_out_the_id_is_told_and_its_text_is_kept(
 
 
 @pytest.mark.requirement("W-01", "W-04")
+def test_an_editor_that_changes_the_id_is_told_and_its_text_is_kept(harbour: Path, home: Path, tmp_path: Path) -> None:
+    ref = said(clew("note", "Retries: five.", "--name", "Retries", cwd=harbour))
+    other = said(clew("note", "Waits: ten.", "--name", "Waits", cwd=harbour))
+    before = [path.read_bytes() for path in notes_of(home)]
+    for id_, why in (("mem_000000000001", "another id"), (other[14:], f"has the id `{other[14:]}`")):
+        code = f"path.write_text(path.read_text().replace('{ref[14:]}', '{id_}').replace('five', 'three'))"
+        done = clew("memory", "edit", ref, cwd=harbour, env=editor(tmp_path, code))
+        assert done.status == 2 and why in done.err and f"`id: {ref[14:]}`" in done.err, done.err
+        assert [path.read_bytes() for path in notes_of(home)] == before
+        kept = Path(done.err.partition("what you wrote is kept in `")[2].partition("`")[0])
+        assert "Retries: three." in kept.read_text(encoding="utf-8")
+    assert "five" in clew("open", ref, cwd=harbour).out and "ten" in clew("open", other, cwd=harbour).out
+
+
+@pytest.mark.requirement("W-01", "W-04")
+def test_an_editor_mends_an_id_that_two_documents_have_or_that_one_lacks(
+    harbour: Path, home: Path, tmp_path: Path
+) -> None:
+    ref = said(clew("note", "Retries: five.", "--name", "Retries", cwd=harbour))
+    (path,) = notes_of(home)
+    path.with_name("copy.md").write_text(path.read_text().replace("name: Retries", "name: Copy"))
+    code = f"path.write_text(path.read_text().replace('{ref[14:]}', 'mem_000000000001'))"
+    mended = clew("memory", "edit", "Copy", cwd=harbour, env=editor(tmp_path, code))
+    assert said(mended) == "clew://memory/mem_000000000001" and "five" in clew("open", ref, cwd=harbour).out
+    path.with_name("bare.md").write_text("---\nname: Bare\n---\n\nNothing.\n")
+    taken = "path.write_text(path.read_text().replace('name:', 'id: ID\\nname:', 1))"
+    done = clew("memory", "edit", "Bare", cwd=harbour, env=editor(tmp_path, taken.replace("ID", ref[14:])))
+    assert done.status == 2 and f"has the id `{ref[14:]}`" in done.err and "memory check --fix" in done.err
+    done = clew("memory", "edit", "Bare", cwd=harbour, env=editor(tmp_path, taken.replace("ID", "mem_000000000002")))
+    assert said(done) == "clew://memory/mem_000000000002"
+
+
+@pytest.mark.requirement("W-01")
+@pytest.mark.parametrize("words", [("memory", "edit", "Retries"), ("plan", "edit")], ids=["a note", "the plan"])
+def test_without_a_terminal_and_an_editor_that_is_named_nothing_waits_for_keys(
+    harbour: Path, words: tuple[str, ...]
+) -> None:
+    assert clew("note", "Retries: five.", "--name", "Retries", cwd=harbour).status == 0
+    done = clew(*words, cwd=harbour, env={"VISUAL": None, "EDITOR": None}, timeout=20)
+    assert done.status == 2 and "there is no editor" in done.err and "hint: set VISUAL or EDITOR" in done.err
+
+
+@pytest.mark.requirement("W-01", "W-04")
 @pytest.mark.parametrize("other", ["a note by another process", "an editor of its own"])
 def test_two_who_edit_at_once_lose_nothing(harbour: Path, home: Path, tmp_path: Path, other: str) -> None:
     ref = said(clew("note", "Retries: five.", "--name", "Retries", cwd=harbour))

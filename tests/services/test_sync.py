@@ -589,6 +589,30 @@ def test_the_commands_lead_through_a_conflict(home: Path, tmp_path: Path) -> Non
     assert kinds == {"sync"}
 
 
+def test_a_file_that_ends_a_conflict_leaves_the_id_as_it_is(home: Path, tmp_path: Path) -> None:
+    remote = remote_of(tmp_path)
+    one, two = ({"CLEW_HOME": str(tmp_path / name)} for name in ("one", "two"))
+    text = "---\nid: mem_0123456789ab\n---\n\n{}\n"
+    assert clew("sync", "init", "--remote", remote, cwd=tmp_path, env=one).status == 0
+    note = tmp_path / "one/memory/user/a.md"
+    note.parent.mkdir()
+    note.write_text(text.format("one"))
+    clew("sync", cwd=tmp_path, env=one)
+    clew("sync", "init", "--remote", remote, cwd=tmp_path, env=two)
+    clew("sync", "--join", cwd=tmp_path, env=two)
+    (tmp_path / "two/memory/user/a.md").write_text(text.format("two"))
+    note.write_text(text.format("three"))
+    clew("sync", cwd=tmp_path, env=one)
+    clew("sync", cwd=tmp_path, env=two)
+    (tmp_path / "both.md").write_text(text.format("both").replace("mem_0123456789ab", "mem_000000000001"))
+    resolving = ("sync", "--resolve", "user/a.md", "--take", "both.md")
+    done = clew(*resolving, cwd=tmp_path, env=two)
+    assert done.status == 2 and "another id" in done.err and "`id: mem_0123456789ab`" in done.err, done.err
+    (tmp_path / "both.md").write_text(text.format("both"))
+    assert clew(*resolving, cwd=tmp_path, env=two).status == 0
+    assert "both" in clew("open", "clew://memory/mem_0123456789ab", cwd=tmp_path, env=two).out
+
+
 @pytest.mark.requirement("F-08")
 def test_without_git_everything_near_says_so_in_both_languages(home: Path, harbour: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()

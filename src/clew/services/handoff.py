@@ -27,7 +27,7 @@ from clew.core.memory.document import read_document
 from clew.core.memory.edit import first_words
 from clew.core.text.content import decode
 from clew.core.text.printable import printable
-from clew.core.text.together import together
+from clew.core.text.together import revealed, together
 from clew.errors import NotFound, UsageError
 from clew.services.memory import Memory, OpenedDocument
 from clew.stores.handoff import Handoffs, Kept, PlanVersion
@@ -118,6 +118,7 @@ class Handoff:
             raise UsageError(
                 "there is nothing to hand over", hint='for instance: clew handoff save "Next: the retries"'
             )
+        gone = revealed(self.memory.documents.redact, text, name)
         said, name = together(self.memory.documents.redact, text, name)
         sections = sections_of(said)
         told = first_sentence(sections.progress) or first_sentence(sections.goal) or first_sentence(sections.state)
@@ -129,6 +130,7 @@ class Handoff:
             description=told,
             language=language or ("zh" if is_chinese([text]) else "en"),
             mode=mode,
+            gone=gone,
         )
         receipt = replace(kept.receipt, redacted=kept.receipt.redacted or (said != text and kept.receipt.written))
         return self._done(replace(kept, receipt=receipt), f"handoff by {trigger}")
@@ -215,14 +217,11 @@ class Handoff:
 
     def hint_of(self, plan: PlanVersion | None, ledger: Ledger | None, *, most: int = MOST_BYTES) -> Continuation:
         """The hint from one plan and one ledger."""
-        redact = self.memory.documents.redact
-        clean = replace(
-            ledger, sections=replace(ledger.sections, **{k: redact(v) for k, v in ledger.sections.by_name().items()})
-        ) if ledger is not None else None  # fmt: skip
+        clean = replace(ledger, sections=self.sections(ledger)) if ledger is not None else None
         texts = [plan.text] if plan is not None else []
         texts += list(clean.sections.by_name().values()) if clean is not None else []
         return continuation(
-            read_plan(redact(plan.text)) if plan is not None else None,
+            read_plan(self._clean(plan.text)) if plan is not None else None,
             clean,
             most=most,
             language="zh" if is_chinese(texts) else "en",
@@ -268,8 +267,7 @@ class Handoff:
             raise NotFound("the plan has only one version", hint="`clew plan` shows it")
         before = _version(versions, one) if one else versions[-2]
         after = _version(versions, other) if other else versions[-1]
-        redact = self.memory.documents.redact
-        old, new = redact(before.text), redact(after.text)
+        old, new = self._clean(before.text), self._clean(after.text)
         return PlanDifference(
             before, after, difference(read_plan(old), read_plan(new)), tuple(lines_of_difference(old, new))
         )
@@ -288,13 +286,22 @@ class Handoff:
                 raise NotFound("there is no plan yet", hint="`clew plan edit` begins one")
             version = _version(versions, name) if name else versions[-1]
             path, text = version.path, version.text
-        clean = self.memory.documents.redact(text)
+        clean = self._clean(text)
         document = replace(read_document(path, clean), path=path)
         lines = clean.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")
         first, last = _lines(place, len(lines))
         shown = "\n".join(lines[first - 1 : last])
         stale = document.stale(self.memory.clock().date())
         return OpenedDocument(document, first, last, shown, stale, len(lines), clean != text)
+
+    def sections(self, ledger: Ledger) -> Sections:
+        """What a ledger says, without secrets: what one section reveals is in none of them."""
+        given = ledger.sections.by_name()
+        clean = together(self.memory.documents.redact, *given.values())
+        return Sections(**dict(zip(given, clean, strict=True)))
+
+    def _clean(self, text: str) -> str:
+        return together(self.memory.documents.redact, text)[0]
 
     def _done(self, kept: Kept, why: str) -> Handed:
         receipt, memory = kept.receipt, self.memory

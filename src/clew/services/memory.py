@@ -29,7 +29,7 @@ from clew.core.memory.edit import Draft, distinct, first_sentence, first_words
 from clew.core.text.printable import printable
 from clew.core.text.redact_lines import lines_kept
 from clew.core.text.scalars import Given
-from clew.core.text.together import together
+from clew.core.text.together import revealed, together, without
 from clew.errors import ClewError, NotFound, Refused, UsageError
 from clew.services.memory_known import Behind, Known, same, several
 from clew.services.memory_search import BUDGET, SCOPES, VARIANT, Found, joined, rebuild, search_memory
@@ -71,8 +71,13 @@ class NoteWish:
     expires: date | None = None
     derived: bool = False
     """The name was made from the text, and means no note that is there: others may begin in the same way."""
-    redacted: bool = False
-    """Secrets were taken out of it."""
+    revealed: frozenset[str] | None = field(default=None, repr=False)
+    """Where secrets were taken out of it: the values that it called so, which a document that it goes to may hold."""
+
+    @property
+    def gone(self) -> frozenset[str]:
+        """The values that are to be in nothing that is written."""
+        return self.revealed or frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +175,7 @@ class Memory:
 
     def edit(self, ref: str, change: Callable[[str], str]) -> Saved:
         """Let `change` make another text of a document. Raises Conflict where it was changed in between, and UsageError
-        where the text or the id would be gone."""
+        where the text would be gone, or the id would be gone, changed, or that of another document."""
         document = self.find(ref)
         text = self.documents.read_text(document.path)
         new = change(text)
@@ -180,9 +185,7 @@ class Memory:
         if not after.body.strip() and (document.body.strip() or not new.strip()):
             hint = f"nothing was changed; to give it up: clew memory forget {document.id or document.path}"
             raise UsageError("the document would say nothing", hint=hint)
-        if document.id and not after.id:
-            hint = f"leave the line `id: {document.id}` between the lines `---` at its top"
-            raise UsageError("the document would have no id, and references to it would find nothing", hint=hint)
+        self._known.demand_id(document, after, self.progress)
         receipt = self.documents.replace(document.path, new, expect=document.digest)
         return self._saved("edited", receipt, "edited")
 
@@ -368,9 +371,10 @@ class Memory:
         if clean == draft:
             return wish
         name = first_words(clean.body) if wish.derived else clean.name
+        told = revealed(self.documents.redact, draft.name, draft.body, draft.description, *draft.tags, *draft.when)
         return replace(
             wish, text=clean.body, name=name, description=clean.description, when=clean.when, tags=clean.tags,
-            redacted=True,
+            revealed=told,
         )  # fmt: skip
 
     def _demand(self, wish: NoteWish) -> None:
@@ -412,8 +416,8 @@ class Memory:
     def _create(self, wish: NoteWish, supersedes: Sequence[str] = ()) -> Saved:
         tier, workspace = self._place(wish)
         draft = self._draft(wish, supersedes)
-        receipt = self.documents.create(draft, tier=tier, workspace=workspace, today=self._today())
-        receipt = replace(receipt, redacted=receipt.redacted or wish.redacted)
+        receipt = self.documents.create(draft, tier=tier, workspace=workspace, today=self._today(), gone=wish.gone)
+        receipt = replace(receipt, redacted=receipt.redacted or wish.revealed is not None)
         return self._saved("created", receipt, f"new note `{wish.name}`")
 
     def _append(self, there: Document, wish: NoteWish) -> Saved:
@@ -429,15 +433,17 @@ class Memory:
         if wish.expires is not None and wish.expires != there.expires:
             changes["expires"] = wish.expires
         said = wish.text.strip() in there.body
-        if said and not changes:
-            return Saved("unchanged", there.ref or there.path, self._receipt(there))
-        receipt = self._receipt(there) if said else self.documents.append(there.path, wish.text)
-        final = self.documents.set_fields(there.path, {**changes, "updated": self._today()})
-        joined = Receipt(
-            final.path, final.digest, final.size, final.lines, final.id, receipt.line,
-            receipt.redacted or final.redacted or wish.redacted,
+        receipt = self.documents.set_fields(there.path, {}, gone=wish.gone) if said else self.documents.append(
+            there.path, wish.text, gone=wish.gone
         )  # fmt: skip
-        return self._saved("appended", joined, f"added to `{there.name}`")
+        if said and not changes and not receipt.written:
+            return Saved("unchanged", there.ref or there.path, self._receipt(there))
+        final = self.documents.set_fields(there.path, {**changes, "updated": self._today()}, gone=wish.gone)
+        joined = replace(
+            final, line=receipt.line, older=receipt.older or final.older,
+            redacted=receipt.redacted or final.redacted or wish.revealed is not None,
+        )  # fmt: skip
+        return self._saved("appended", joined, self._told(f"added to `{there.name}`", wish))
 
     def _replace(self, there: Document, wish: NoteWish) -> Saved:
         if there.body.strip() == wish.text.strip() and not wish.when and not wish.description:
@@ -450,10 +456,14 @@ class Memory:
         self.documents.demand_writable(there.path)
         # Should the process die before the old one says so too, `check` finds the open side.
         created = self._create(wish, (there.id,))
-        _, receipt = self.documents.supersede(there.path, created.receipt.path, today=self._today())
-        receipt = replace(receipt, redacted=created.receipt.redacted)
+        old, receipt = self.documents.supersede(there.path, created.receipt.path, today=self._today(), gone=wish.gone)
+        receipt = replace(receipt, redacted=created.receipt.redacted, older=old.older)
         saved = self._saved("superseded", receipt, f"`{wish.name}` supersedes {there.ref}")
         return Saved("superseded", saved.ref, receipt, there.ref, saved.audited)
+
+    def _told(self, why: str, wish: NoteWish) -> str:
+        """What is said of a write, without what it revealed."""
+        return without(self.documents.redact, why, wish.gone)
 
     def _saved(
         self, action: Literal["created", "appended", "superseded", "edited"], receipt: Receipt, why: str

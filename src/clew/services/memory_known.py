@@ -85,6 +85,20 @@ class Known:
         found = self.documents.read_these(sorted([*meant, *names.others]), progress)
         return [one for one in found if one.readable and one.id in ids]
 
+    def demand_id(self, before: Document, after: Document, progress: Progress | None = None) -> None:
+        """Raise UsageError where references would find nothing, or another document, once `after` is written."""
+        if after.id == before.id:
+            return
+        others = {one.id for one in self.of_ids({before.id, after.id} - {""}, progress) if one.path != before.path}
+        hint = f"leave the line `id: {before.id}` between the lines `---` at its top"
+        if after.id in others:
+            hint = hint if before.id else "take out the line `id:` at its top; `clew memory check --fix` gives it one"
+            raise UsageError(f"another document has the id `{after.id}`, and references would find either", hint=hint)
+        if before.id and not after.id:
+            raise UsageError("the document would have no id, and references to it would find nothing", hint=hint)
+        if before.id and before.id not in others:
+            raise UsageError("the document would have another id, and references to it would find nothing", hint=hint)
+
     def freshened(self, progress: Progress | None) -> None:
         """Bring the index up to the files, unless that takes long: for a moment in which no lock is held."""
         with contextlib.suppress(StoreError):

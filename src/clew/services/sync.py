@@ -22,7 +22,7 @@ from clew.adapters.memory_git import MemoryGit
 from clew.adapters.memory_remote import REMOTE, MemoryRemote, check_url
 from clew.adapters.memory_repository import PRIVATE, UNSEEN, Leaf, MemoryRepository
 from clew.adapters.memory_rewrite import demand_pushed
-from clew.core.memory.document import bare_id
+from clew.core.memory.document import bare_id, read_document
 from clew.core.memory.entering import why_left_out
 from clew.core.text.frontmatter import parse
 from clew.core.text.printable import printable
@@ -373,7 +373,8 @@ def resolve(git: MemoryGit, ref: str, take: str, *, redact: Callable[[str], str]
     """End a conflict: the document gets our text, theirs, or that of a file; the copy goes. The copy, and the commit.
 
     `ref` is a path of the document or the copy, below the memory root, or an id. Everything stays in the history.
-    Raises NotFound, UsageError where several copies are meant, Refused, StoreBusy, StoreError.
+    Raises NotFound, UsageError where several copies are meant or the id would be another, Refused, StoreBusy,
+    StoreError.
     """
     repository = git.repository()
     copy = _named(git.root, ref)
@@ -387,6 +388,7 @@ def resolve(git: MemoryGit, ref: str, take: str, *, redact: Callable[[str], str]
         if not place.is_file():
             raise NotFound(f"There is no file `{printable(take)}`", hint="`--take ours`, `--take theirs`, or a file")
         text = clean_document(_text(place), redact)
+        _demand_id(text, ours, theirs)
     with repository.held(_LOCK_SECONDS):
         # Both versions are in the history before one of them goes.
         _commit_all(git, repository, BY_HAND, no_secrets)
@@ -405,6 +407,14 @@ def resolve(git: MemoryGit, ref: str, take: str, *, redact: Callable[[str], str]
         if made:
             repository.move_head(made, head, message, changes)
     return copy, made or head
+
+
+def _demand_id(text: str, *versions: str) -> None:
+    """Raise UsageError where references to a document would find nothing once it says `text`."""
+    known = [id_ for id_ in (read_document("", one).id for one in versions) if id_]
+    if known and read_document("", text).id not in known:
+        hint = f"leave the line `id: {known[0]}` between the lines `---` at its top"
+        raise UsageError("the document would have another id, and references to it would find nothing", hint=hint)
 
 
 def _changed_meanwhile() -> Conflict:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from datetime import date
 
@@ -10,7 +10,7 @@ from clew.core.memory.edit import Draft
 from clew.core.text.placeholders import placeholders_quoted
 from clew.core.text.printable import storable
 from clew.core.text.scalars import Given
-from clew.core.text.together import together
+from clew.core.text.together import revealed, together, without
 
 Redact = Callable[[str], str]
 
@@ -19,6 +19,22 @@ def clean_document(text: str, redact: Redact) -> str:
     """The text of a whole document; what stands for a secret in its front matter is in quotes."""
     (clean,) = together(redact, storable(text))
     return placeholders_quoted(clean)
+
+
+def cleared(text: str, values: Collection[str], redact: Redact) -> str:
+    """The text of a document without values that something else revealed; only lines that hold one are touched."""
+    clean = without(redact, text, values)
+    return text if clean == text else placeholders_quoted(clean)
+
+
+def beside(there: str, text: str, redact: Redact) -> str:
+    """What is added to a document that says `there`: what either reveals is not in it."""
+    return together(redact, there, storable(text))[1]
+
+
+def revealed_by(changes: Mapping[str, Given], redact: Redact) -> frozenset[str]:
+    """The values that values of a front matter call secrets."""
+    return revealed(redact, *(text for value in changes.values() for text in _texts(value)))
 
 
 def clean_draft(draft: Draft, redact: Redact) -> Draft:

@@ -46,11 +46,12 @@ from clew.core.memory.edit import (
 from clew.core.text.frontmatter import edit
 from clew.core.text.printable import printable, storable
 from clew.core.text.scalars import Given
-from clew.core.text.together import together
+from clew.core.text.together import revealed, together
 from clew.errors import ClewError, Conflict, NotFound, OverBudget, Refused
 from clew.stores.clean_reading import PLAIN as _PLAIN
 from clew.stores.clean_reading import without_secrets
-from clew.stores.clean_writing import clean_document, clean_draft, clean_values
+from clew.stores.clean_writing import beside, clean_document, clean_draft, clean_values, cleared, revealed_by
+from clew.stores.document_files import is_tier, leads_out, stat_of
 from clew.stores.durable import locked, make_folder, move, put, read_bytes, translated
 from clew.system import open_folder
 
@@ -63,6 +64,11 @@ _TOLD: Final = 100
 """Files from one report of progress to the next."""
 _TRIES: Final = 5
 """How often a change that fits any version is made again after a hand edit in between."""
+Values = frozenset[str]
+NONE: Final[Values] = frozenset()
+_Made = tuple[str, str]
+"""The text of a document after a change, and what it would be had nothing been taken out of what was given."""
+_Make = Callable[[str], _Made]
 _FOLDERS: Final = {tier: folder for folder, tier in TIERS.items()}
 
 
@@ -94,6 +100,8 @@ class Receipt:
     """The line that what was added begins in."""
     redacted: bool = False
     """Whether something was taken out of what was given."""
+    older: bool = False
+    """Whether what was given revealed a secret that other lines of the document had; it is gone from them."""
     written: bool = True
     """False where the file said that already."""
 
@@ -186,11 +194,14 @@ class Documents:
         """
         return self._locked(f"{folder_of(tier, workspace)}/x.md")
 
-    def create(self, draft: Draft, *, tier: str = "note", workspace: str = "", today: date, id: str = "") -> Receipt:
-        """A new document under a name made from its own; `-2` and so on where that is taken."""
+    def create(
+        self, draft: Draft, *, tier: str = "note", workspace: str = "", today: date, id: str = "", gone: Values = NONE
+    ) -> Receipt:
+        """A new document under a name made from its own; `-2` and so on where that is taken. It holds none of the
+        values `gone`."""
         clean = clean_draft(draft, self.redact)
         text = draft_text(clean, id=id or self.new_id(), tier=tier, today=today)
-        receipt = self.add(text, name=clean.name, tier=tier, workspace=workspace)
+        receipt = self.add(cleared(text, gone, self.redact), name=clean.name, tier=tier, workspace=workspace)
         return replace(receipt, redacted=receipt.redacted or clean != draft)
 
     def add(self, text: str, *, name: str, tier: str = "note", workspace: str = "") -> Receipt:
@@ -204,44 +215,61 @@ class Documents:
                 if os.path.lexists(self.root / path):
                     continue
                 with contextlib.suppress(FileExistsError):
-                    return self._put(path, clean, seen=None, given=text)
+                    return self._put(path, clean, seen=None, given=storable(text))
         raise AssertionError
 
-    def replace(self, path: str, text: str, *, expect: str) -> Receipt:
-        """Another text for a document that still has the digest `expect`. Raises Conflict where it has not."""
+    def replace(self, path: str, text: str, *, expect: str, gone: Values = NONE) -> Receipt:
+        """Another text for a document that still has the digest `expect`, without what the text before reveals, nor any
+        of the values `gone`. Raises Conflict where it has another digest."""
         clean = self._clean(text)
-        return self._change(path, lambda _: clean, expect=expect, given=text)
 
-    def append(self, path: str, text: str) -> Receipt:
-        """`text` at the end of a document, on lines of its own, in the file's line ends."""
+        def make(current: str) -> _Made:
+            return cleared(clean, revealed(self.redact, current), self.redact), storable(text)
+
+        return self._change(path, make, expect=expect, gone=gone)
+
+    def append(self, path: str, text: str, *, gone: Values = NONE) -> Receipt:
+        """`text` at the end of a document, on lines of its own, in the file's line ends. What it calls a secret goes
+        from all of the document, and so do the values `gone`."""
         _demand_addition(text)
-        (clean,) = together(self.redact, storable(text))
-        return self._change(path, lambda current: appended(current, clean), given=text, added=clean)
+
+        def make(current: str) -> _Made:
+            clean = beside(current, text, self.redact)
+            return appended(current, clean), appended(current, storable(text))
+
+        return self._change(path, make, added=True, gone=gone | revealed(self.redact, text))
 
     def log(self, workspace: str, text: str, *, at: datetime, heading: str = "") -> Receipt:
         """An entry in the log of the day of `at`, with its time; the log is made with its first entry."""
         _demand_addition(text)
-        clean, title = together(self.redact, storable(text), heading)
-        entry = log_entry(clean, at, title)
+        given = log_entry(storable(text), at, heading)
+
+        def make(current: str) -> _Made:
+            _, clean, title = together(self.redact, current, storable(text), heading)
+            return appended(current, log_entry(clean, at, title)), appended(current, given)
+
         path = f"{folder_of('log', workspace)}/{at:%Y-%m-%d}.md"
         with self._locked(path):
             if not os.path.lexists(self._real(path)):
                 head = log_text(workspace, at.date())
                 with contextlib.suppress(FileExistsError):
-                    receipt = self._put(path, head + entry, seen=None, given=head + log_entry(text, at, heading))
+                    receipt = self._put(path, make(head)[0], seen=None, given=head + given)
                     return replace(receipt, line=_lines(head) + 2)
-            receipt = self._changed(path, lambda current: appended(current, entry), given=text, added=clean)
+            receipt = self._changed(path, make, added=True, gone=revealed(self.redact, text, heading))
             return replace(receipt, line=receipt.line + 1)
 
-    def set_fields(self, path: str, changes: Mapping[str, Given], *, expect: str = "") -> Receipt:
-        """Keys of the front matter set, or taken out where the value is None. All other lines stay byte for byte."""
-        self._demand_there(path)
-        clean = clean_values(changes, self.redact, self.read_text(path))
-        receipt = self._change(path, lambda current: edit(current, clean), expect=expect)
-        return replace(receipt, redacted=any(clean[key] != value for key, value in changes.items()))
+    def set_fields(self, path: str, changes: Mapping[str, Given], *, expect: str = "", gone: Values = NONE) -> Receipt:
+        """Keys of the front matter set, or taken out where the value is None. All other lines stay byte for byte, but
+        for what a value calls a secret, and the values `gone`."""
 
-    def supersede(self, old: str, new: str, *, today: date) -> tuple[Receipt, Receipt]:
-        """The document `new` takes the place of `old`, and both say so. The receipts of old and new.
+        def make(current: str) -> _Made:
+            return edit(current, clean_values(changes, self.redact, current)), edit(current, changes)
+
+        return self._change(path, make, expect=expect, gone=gone | revealed_by(changes, self.redact))
+
+    def supersede(self, old: str, new: str, *, today: date, gone: Values = NONE) -> tuple[Receipt, Receipt]:
+        """The document `new` takes the place of `old`, and both say so, without any of the values `gone`. The receipts
+        of old and new.
 
         The newer one is written first: should the process die in between, `check` finds the open side, and mends it.
         """
@@ -258,8 +286,8 @@ class Documents:
                 what = "itself" if older.id == newer.id else f"`{newer.id}`, which is superseded by another"
                 raise Refused(f"`{older.id}` cannot be superseded by {what}", hint="name the document that holds now")
             in_old, in_new = superseding(older, newer)
-            second = self._changed(new, lambda text: edit(text, {**in_new, "updated": today}))
-            first = self._changed(old, lambda text: edit(text, {**in_old, "updated": today}))
+            second = self._changed(new, _as_given(lambda text: edit(text, {**in_new, "updated": today})), gone=gone)
+            first = self._changed(old, _as_given(lambda text: edit(text, {**in_old, "updated": today})), gone=gone)
         return first, second
 
     def release(self, path: str, newer: str, *, today: date) -> Receipt:
@@ -270,7 +298,7 @@ class Documents:
             changes = released(read_document(path, text), newer)
             return edit(text, {**changes, "updated": today}) if changes else text
 
-        return self._change(path, make)
+        return self._change(path, _as_given(make))
 
     def archive(self, path: str) -> Receipt:
         """The document moved to `archive/` beside it, where it is kept and no memory any more."""
@@ -359,7 +387,7 @@ class Documents:
                     continue
                 folders: list[tuple[str, int]] = []
                 # Which tier a document belongs to is a matter of its folder: asked once, and not for every file.
-                prefix, holds = f"{folder}/" if folder else "", _is_tier(folder)
+                prefix, holds = f"{folder}/" if folder else "", is_tier(folder)
                 for entry in entries:
                     name = entry.name
                     path = prefix + name
@@ -371,17 +399,17 @@ class Documents:
                     if name.startswith(".") or name == ARCHIVE:
                         continue
                     if entry.is_symlink() and not self._inside(path, root):
-                        meant = _is_tier(path) or (holds and name[-3:].lower() == ".md")
-                        if meant and _leads_out(path, root):
+                        meant = is_tier(path) or (holds and name[-3:].lower() == ".md")
+                        if meant and leads_out(path, root):
                             what = "it is a link out of the memory, so nothing behind it is read"
                             yield path, unreadable_document(path, what, "put the files themselves there")
                         continue
                     if entry.is_dir():
                         folders.append((path, depth + 1))
-                    elif not holds and _is_tier(path):
+                    elif not holds and is_tier(path):
                         yield path, unreadable_document(path, "a file is where a folder belongs", "move that file away")
                     elif holds and name[-3:].lower() == ".md" and not document_of(path):
-                        yield path, _stat_of(path, entry)
+                        yield path, stat_of(path, entry)
             queue += [one for one in reversed(folders) if one[1] <= _MOST_DEPTH]
 
     def _inside(self, path: str, root: str) -> bool:
@@ -409,34 +437,33 @@ class Documents:
 
     # ------------------------------------------------------------------ one write
 
-    def _change(
-        self, path: str, make: Callable[[str], str], *, expect: str = "", given: str = "", added: str = ""
-    ) -> Receipt:
+    def _change(self, path: str, make: _Make, *, expect: str = "", added: bool = False, gone: Values = NONE) -> Receipt:
         self._demand_there(path)
         with self._locked(path):
-            return self._changed(path, make, expect=expect, given=given, added=added)
+            return self._changed(path, make, expect=expect, added=added, gone=gone)
 
     def _changed(
-        self, path: str, make: Callable[[str], str], *, expect: str = "", given: str = "", added: str = ""
+        self, path: str, make: _Make, *, expect: str = "", added: bool = False, gone: Values = NONE
     ) -> Receipt:
-        """Put what `make` gives for the present text in its place; again after a hand edit, unless one is expected."""
+        """Put what `make` gives for the present text in its place, without the values `gone`; again after a hand edit,
+        unless one is expected."""
         for tries in count(1):
             content = read_bytes(self._real(path), MOST_BYTES, printable(path))
             current = self._text(path, content)
             if expect and digest_of(current) != expect:
                 raise _conflict(path, expect, digest_of(current))
-            text = make(current)
+            made, given = make(current)
+            text = cleared(made, gone, self.redact)
             if text == current:
-                return replace(_receipt(path, content, self.redact), written=False)
+                return replace(_receipt(path, content, self.redact), written=False, redacted=text != given)
             _demand(len(text), MOST_CHARACTERS, "a document", "begin another one")
             try:
-                receipt = self._put(path, text, seen=content, given=text if added or not given else given)
+                receipt = self._put(path, text, seen=content, given=given)
             except Conflict:
                 if expect or tries >= _TRIES:
                     raise
                 continue
-            redacted = receipt.redacted or bool(added and added != storable(given))
-            return replace(receipt, line=_lines(current) + 1 if added else 1, redacted=redacted)
+            return replace(receipt, line=_lines(current) + 1 if added else 1, older=text != made)
         raise AssertionError
 
     def demand_writable(self, path: str) -> None:
@@ -460,7 +487,16 @@ class Documents:
 
         content = text.encode("utf-8")
         put(real, content, mode=mode, seen=seen, changed=changed, shown=shown)
-        return replace(_receipt(path, content, self.redact), redacted=text != storable(given))
+        return replace(_receipt(path, content, self.redact), redacted=text != given)
+
+
+def _as_given(make: Callable[[str], str]) -> _Make:
+    """For a change in which there is nothing to take out."""
+
+    def made(text: str) -> _Made:
+        return (changed := make(text)), changed
+
+    return made
 
 
 def _tell(progress: Callable[[int, int], None] | None, done: int, total: int) -> None:
@@ -477,18 +513,6 @@ def folder_of(tier: str, workspace: str = "") -> str:
         hint = "a workspace is named by letters, digits and `-`"
         raise Refused(f"`{printable(workspace, 80)}` is no name of a workspace", hint=hint)
     return folder
-
-
-def _stat_of(path: str, entry: os.DirEntry[str]) -> os.stat_result | Document:
-    try:
-        if not path.isascii():
-            path.encode("utf-8")
-        return entry.stat()
-    except UnicodeEncodeError:
-        return unreadable_document(printable(path), "the name of the file is not UTF-8", "rename it")
-    except OSError as error:
-        failure = translated(error, printable(path), "read")
-        return unreadable_document(path, str(failure), failure.hint)
 
 
 def _receipt(path: str, content: bytes, redact: Callable[[str], str]) -> Receipt:
@@ -525,14 +549,3 @@ def _conflict(path: str, expected: str, found: str) -> Conflict:
         expected=expected,
         found=found,
     )
-
-
-def _is_tier(folder: str) -> bool:
-    """Whether a folder is one that holds documents."""
-    return tier_of(f"{folder}/x.md") is not None
-
-
-def _leads_out(path: str, root: str) -> bool:
-    """Whether a link leads to something that is there, outside of the root."""
-    real = os.path.realpath(os.path.join(root, path))
-    return os.path.exists(real) and os.path.relpath(real, root).split(os.sep)[0] == ".."

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import count
@@ -34,10 +34,10 @@ from clew.core.memory.edit import appended, slug, with_body
 from clew.core.text.frontmatter import edit, parse, written
 from clew.core.text.printable import printable, storable
 from clew.core.text.scalars import Given
-from clew.core.text.together import together
-from clew.errors import ClewError, Conflict, NotFound, OverBudget, Refused, StoreError
-from clew.stores.clean_writing import clean_document
-from clew.stores.documents import MOST_BYTES, Documents, Receipt, folder_of
+from clew.core.text.together import revealed, together
+from clew.errors import ClewError, Conflict, NotFound, OverBudget, Refused, StoreError, UsageError
+from clew.stores.clean_writing import clean_document, cleared
+from clew.stores.documents import MOST_BYTES, NONE, Documents, Receipt, Values, folder_of
 from clew.stores.durable import make_folder, put, read_bytes
 
 PLAN: Final = "PLAN.md"
@@ -136,11 +136,14 @@ class Handoffs:
         description: str = "",
         language: Language = "en",
         mode: Mode = "own",
+        gone: Values = NONE,
     ) -> Kept:
         """Write what `ledger` says about its window: into the ledger that the window has, else into a new one, which
-        takes the place of the one before it on its branch and thread. Then old ledgers are put away."""
+        takes the place of the one before it on its branch and thread. Then old ledgers are put away. What it calls a
+        secret, and the values `gone`, are in none of the lines that the ledger had."""
         self._demand(ledger.sections, mode)
         given = ledger.sections.by_name()
+        gone |= revealed(self.documents.redact, name, description, *given.values())
         name, description, *said = together(self.documents.redact, name, description, *given.values())
         redacted = said != list(given.values())
         ledger = replace(ledger, sections=Sections(**dict(zip(given, said, strict=True))))
@@ -150,7 +153,7 @@ class Handoffs:
             if own is None:
                 kept = self._create(ledger, there, at, name, description, language, mode)
             else:
-                kept = self._refresh(own, ledger, at, description, language, mode)
+                kept = self._refresh(own, ledger, at, description, language, mode, gone)
                 kept = replace(kept, superseded=self._link(own, there, at))
             receipt = replace(kept.receipt, redacted=kept.receipt.redacted or (redacted and kept.receipt.written))
             return replace(kept, receipt=receipt, retired=self._retire(at))
@@ -204,7 +207,14 @@ class Handoffs:
         return Kept("created", replace(new, redacted=receipt.redacted), superseded=old)
 
     def _refresh(
-        self, own: Ledger, ledger: Ledger, at: datetime, description: str, language: Language, mode: Mode
+        self,
+        own: Ledger,
+        ledger: Ledger,
+        at: datetime,
+        description: str,
+        language: Language,
+        mode: Mode,
+        gone: Values,
     ) -> Kept:
         path = f"{self.folder}/{own.stem}.md"
         changes: dict[str, Given] = {"updated": at.replace(microsecond=0), "trigger": ledger.trigger or None}
@@ -218,12 +228,12 @@ class Handoffs:
             else:
                 own_lines = mode == "own"
                 new = refreshed(text, ledger.sections, changes, language=language, own=own_lines)
-            if new == text:
+            if cleared(new, gone, self.documents.redact) == text:
                 return Kept("unchanged", _as_it_is(path, text))
             if mode == "replace":
-                archived = self._put_away(text, f"{own.stem}-", self.folder, at)
+                archived = self._put_away(text, f"{own.stem}-", self.folder, at, gone)
             try:
-                receipt = self.documents.replace(path, new, expect=digest_of(text))
+                receipt = self.documents.replace(path, new, expect=digest_of(text), gone=gone)
             except Conflict:
                 if tries >= _TRIES:
                     raise
@@ -326,20 +336,21 @@ class Handoffs:
         """Put another text in the place of the plan, once that is in the archive; or the first one where there is none.
 
         A text without front matter goes below the one that is there. With `expect`, the digest of the text that the
-        change was made from, Conflict is raised where the plan says something else by now.
+        change was made from, Conflict is raised where the plan says something else by now. Raises UsageError where the
+        text has an id that is not the plan's, or another document's.
         """
         if not text.strip():
             raise Refused("the plan would say nothing", hint="give its text")
         if append and len(text) > MOST_APPENDED:
             told = f"one append has at most {MOST_APPENDED:,} characters, this has {len(text):,}"
             raise OverBudget(told, hint="say less", limit=MOST_APPENDED)
-        clean = clean_document(text, self.documents.redact)
+        clean, gone = clean_document(text, self.documents.redact), revealed(self.documents.redact, text)
         with self.documents.hold("handoff", self.workspace):
             for tries in count(1):
                 path = self.plan_path(branch, own=own)
                 try:
                     kept = self._written(
-                        path, clean, at, branch if f"/{BRANCHES}/" in path else "", expect, append=append
+                        path, clean, at, branch if f"/{BRANCHES}/" in path else "", expect, gone, append=append
                     )
                 except (Conflict, FileExistsError) as error:
                     if expect or tries >= _TRIES:
@@ -348,8 +359,11 @@ class Handoffs:
                 return replace(kept, receipt=replace(kept.receipt, redacted=clean != storable(text)))
         raise AssertionError
 
-    def _written(self, path: str, text: str, at: datetime, branch: str, expect: str, *, append: bool) -> Kept:
+    def _written(
+        self, path: str, text: str, at: datetime, branch: str, expect: str, gone: Values, *, append: bool
+    ) -> Kept:
         moment = at.replace(microsecond=0)
+        given = parse(text).values
         try:
             current = self.documents.read_text(path)
         except NotFound:
@@ -357,22 +371,36 @@ class Handoffs:
                 raise Conflict(
                     f"`{printable(path)}` is gone", hint="it was there when it was read", path=path
                 ) from None
-            given = parse(text).values
+            self._demand_id(given, None)
             head: dict[str, Given] = {"id": self.documents.new_id(), "name": "Plan", "branch": branch or None}
             head |= {"created": moment, "updated": moment}
             changes = {key: value for key, value in head.items() if key not in given}
             made = edit(text, changes) if given else f"{written(changes)}\n{text.strip(chr(10))}\n"
             return Kept("created", self._new_file(path, made))
+        if not append:
+            self._demand_id(given, parse(current).values.get("id"))
         if expect and digest_of(current) != expect:
             told = f"`{printable(path)}` has changed since it was read"
             raise Conflict(told, hint="read it again, and make the change in what it says now", path=path)
         made = _replaced(current, text, append=append)
-        if made == current:
+        if cleared(made, gone, self.documents.redact) == current:
             return Kept("unchanged", _as_it_is(path, current))
         made = edit(made, {"updated": moment})
-        archived = self._put_away(current, "PLAN-", os.path.dirname(path), at)
-        receipt = self.documents.replace(path, made, expect=digest_of(current))
+        archived = self._put_away(current, "PLAN-", os.path.dirname(path), at, gone)
+        receipt = self.documents.replace(path, made, expect=digest_of(current), gone=gone)
         return Kept("replaced", receipt, archived=archived)
+
+    def _demand_id(self, given: Mapping[str, object], before: object) -> None:
+        """Raise UsageError where a plan with the id `before`, or none, is to get one that takes references away."""
+        wanted = given.get("id")
+        if wanted in (None, "", before):
+            return
+        if before:
+            hint = f"leave the line `id: {before}` between the lines `---` at its top"
+            raise UsageError("the document would have another id, and references to it would find nothing", hint=hint)
+        if any(one.id == wanted for one in self.documents.read_all()):
+            hint = "take out the line `id:` at its top"
+            raise UsageError(f"another document has the id `{wanted}`, and references would find either", hint=hint)
 
     # ------------------------------------------------------------------ the archive
 
@@ -380,12 +408,12 @@ class Handoffs:
         inside = os.path.dirname(path).removeprefix(self.folder)
         return f"{self.folder}/{ARCHIVE}{inside}"
 
-    def _put_away(self, text: str, prefix: str, folder: str, at: datetime) -> str:
-        """A copy of a version in the archive, and its path. One that is there already, since a process died before it
-        wrote the next version, is not put there again. Names are in the order of the versions, also where the clock was
-        set back."""
+    def _put_away(self, text: str, prefix: str, folder: str, at: datetime, gone: Values) -> str:
+        """A copy of a version in the archive, without the values `gone`, and its path. One that is there already,
+        since a process died before it wrote the next version, is not put there again. Names are in the order of the
+        versions, also where the clock was set back."""
         place = self._archive_of(f"{folder}/x")
-        text = self.documents.redact(text)
+        text = cleared(clean_document(text, self.documents.redact), gone, self.documents.redact)
         form = re.compile(re.escape(prefix) + r"(\d{4}-\d{2}-\d{2}-\d{6})(?:-(\d+))?\.md")
         there = sorted(
             (match[1], int(match[2] or 1), name) for name in self._names(place) if (match := form.fullmatch(name))

@@ -20,8 +20,9 @@ from clew.core.memory.edit import imported_text, is_edited_here, refreshed_text
 from clew.core.text.frontmatter import edit
 from clew.core.text.placeholders import placeholders_quoted
 from clew.core.text.printable import printable
-from clew.core.text.together import together
+from clew.core.text.together import revealed, together
 from clew.errors import ClewError, Conflict, NotFound, Refused
+from clew.stores.clean_writing import cleared
 from clew.stores.documents import Documents, Receipt, folder_of
 from clew.stores.durable import read_bytes
 
@@ -252,13 +253,14 @@ def _step(documents: Documents, source: Path, file: str, known: _Known, today: d
         own = read_document(file, clean).id
         moved = known.moved_to(file, digest, own) if before is None else None
         if moved is not None:
-            return _moved(documents, moved, file, origin, clean, digest, redacted=clean != raw)
+            current = _current(documents, moved, raw, origin)
+            return _moved(moved, file, origin, current, clean, digest, redacted=clean != raw)
         if before is None:
             id = documents.new_id() if not own or own in known.taken else own
             known.taken.add(id)
             text = imported_text(file, clean, source=origin, digest=digest, id=id, today=today)
         else:
-            text = refreshed_text(documents.read_text(before.path), clean, digest=digest)
+            text = refreshed_text(_current(documents, before, raw, origin), clean, digest=digest)
     except UnicodeDecodeError:
         return _left_out(file, "it is not UTF-8")
     except ClewError as error:
@@ -273,11 +275,13 @@ def _step(documents: Documents, source: Path, file: str, known: _Known, today: d
     return Step(file, "new", name, text=text, redacted=clean != raw, source=origin)
 
 
-def _moved(
-    documents: Documents, note: Document, file: str, origin: str, clean: str, digest: str, *, redacted: bool
-) -> Step:
+def _current(documents: Documents, note: Document, raw: str, origin: str) -> str:
+    """What a note says now, without what its file calls a secret by now."""
+    return cleared(documents.read_text(note.path), revealed(documents.redact, raw, origin), documents.redact)
+
+
+def _moved(note: Document, file: str, origin: str, current: str, clean: str, digest: str, *, redacted: bool) -> Step:
     """What becomes of the note of a file that lies elsewhere now: it follows, with its text where that changed too."""
-    current = documents.read_text(note.path)
     if note.source_digest == digest:
         return Step(file, "moved", note.name, note.path, edit(current, {"source": origin}), note.digest)
     if is_edited_here(note):

@@ -9,7 +9,14 @@ import click
 from clew.app import App
 from clew.core.text.printable import printable, visible
 from clew.entrypoints.cli.memory_edit import Editing
-from clew.entrypoints.cli.remembering import demand_whole, given_text, json_option, memory_of, stale_words
+from clew.entrypoints.cli.remembering import (
+    demand_whole,
+    given_text,
+    json_option,
+    memory_of,
+    stale_words,
+    tell_redacted,
+)
 from clew.entrypoints.cli.style import apply_color, aside, json_line, padded, pale
 from clew.entrypoints.cli.texts import say
 from clew.errors import ClewError, UsageError
@@ -155,8 +162,7 @@ def _row(ledger: Ledger) -> dict[str, Any]:
 
 
 def _clean(handed: Handoff, ledger: Ledger) -> dict[str, str]:
-    redact = handed.memory.documents.redact
-    return {name: redact(text) for name, text in ledger.sections.by_name().items()}
+    return handed.sections(ledger).by_name()
 
 
 # ---------------------------------------------------------------------- clew plan
@@ -359,14 +365,14 @@ def _tell(app: App, memory: Memory, done: Handed, as_json: bool) -> None:
         aside(say(_DONE[done.action], language, printable(path)))
         if done.kept.archived:
             aside(say("handoff.archived", language, printable(str(memory.documents.root / done.kept.archived))))
-    _tell_redacted(app, receipt.redacted, written=True)
+    tell_redacted(app, receipt)
     if not done.audited:
         aside(say("note", language) + say("note.unaudited", language))
 
 
-def _tell_redacted(app: App, redacted: bool, *, written: bool = False) -> None:
+def _tell_redacted(app: App, redacted: bool) -> None:
     if redacted:
-        aside(say("note", app.language) + say("note.redacted" if written else "memory.redacted", app.language))
+        aside(say("note", app.language) + say("memory.redacted", app.language))
 
 
 _DONE = {

@@ -69,7 +69,11 @@ class Editing:
 
     def _editor(self) -> list[str]:
         environ = self.app.environ
-        wanted = environ.get("VISUAL") or environ.get("EDITOR") or shutil.which("vi") or ""
+        wanted = environ.get("VISUAL") or environ.get("EDITOR") or ""
+        if not wanted and (wanted := shutil.which("vi") or "") and not _is_terminal():
+            # It would wait for keys that nobody presses.
+            hint = "set VISUAL or EDITOR to one that needs no terminal, or edit the file itself"
+            raise UsageError("there is no editor here without a terminal", hint=hint)
         try:
             words = shlex.split(wanted)
         except ValueError:
@@ -130,7 +134,7 @@ def add(text: str | None, as_json: bool, **wished: Any) -> None:
     """Keep a note, as `clew note` does; without TEXT your editor opens: VISUAL, else EDITOR."""
     app = App.here()
     with memory_of(app) as memory:
-        if text is not None or sys.stdin is None or not os.isatty(sys.stdin.fileno()):
+        if text is not None or not _is_terminal():
             keep(app, memory, given_text(text), as_json, **wished)
             return
         editing = Editing(app, wished["name"] or _NAMELESS)
@@ -139,6 +143,10 @@ def add(text: str | None, as_json: bool, **wished: Any) -> None:
             keep(app, memory, words, as_json, **(wished | more))
         except ClewError as error:
             raise editing.kept(error) from error
+
+
+def _is_terminal() -> bool:
+    return sys.stdin is not None and os.isatty(sys.stdin.fileno())
 
 
 def _template(wished: dict[str, Any]) -> str:

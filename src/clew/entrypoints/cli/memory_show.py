@@ -163,9 +163,10 @@ def show_steps(app: App, memory: Memory, plan: Plan, written: Mapping[str, Recei
             told = translated(str(row["reason"]), language) or str(row["path"])
             click.echo(f"{action}  {printable(str(row['file']))}" + (f"  {pale(printable(told))}" if told else ""))
     counts = [plan.count(action) for action in ("new", "changed", "moved", "same", "edited", "gone", "left out")]
-    aside(say("memory.imported" if written or not any(counts[:3]) else "memory.would", language, *counts))
+    planned = not written and any(counts[:3])
+    aside(say("memory.would" if planned else "memory.imported", language, *counts))
     if any(step.redacted for step in plan.steps):
-        aside(say("note", language) + say("note.redacted", language))
+        aside(say("note", language) + say("memory.would-redact" if planned else "note.redacted", language))
 
 
 _ACTIONS = {

@@ -23,6 +23,7 @@ from clew.errors import ClewError, UsageError
 
 if TYPE_CHECKING:
     from clew.services.memory import Memory, Saved
+    from clew.stores.documents import Receipt
 
 _MOST_BYTES = 4 << 20
 _MOST_COMPLETED = 200
@@ -143,10 +144,16 @@ def tell_saved(
         aside(say("log.appended" if logged else done, language, printable(path)))
         if saved.replaced:
             aside(say("note.replaced", language, saved.replaced))
-    if receipt.redacted:
-        aside(say("note", language) + say("note.redacted", language))
+    tell_redacted(app, receipt)
     if not saved.audited:
         aside(say("note", language) + say("note.unaudited", language))
+
+
+def tell_redacted(app: App, receipt: Receipt) -> None:
+    """Say whether secrets were taken out of what was to be written, and of what was there."""
+    if receipt.redacted or receipt.older:
+        told = "note.redacted-older" if receipt.older else "note.redacted"
+        aside(say("note", app.language) + say(told, app.language))
 
 
 def complete_reference(_ctx: click.Context, _parameter: click.Parameter, start: str) -> list[CompletionItem]:

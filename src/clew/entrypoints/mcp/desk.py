@@ -320,7 +320,7 @@ def _answered(
     ref: str, action: str, done: str, receipt: Receipt, tray: Tray, words: list[str], *, audited: bool
 ) -> Reply:
     if receipt.redacted:
-        words.append("Secrets were taken out of it.")
+        words.append(f"Secrets were taken out of it{', also of lines that were there' if receipt.older else ''}.")
     if not audited:
         words.append("The audit trail could not be written.")
     facts: dict[str, Any] = {

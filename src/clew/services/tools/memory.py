@@ -137,4 +137,5 @@ def _handed(handed: Handed) -> Reply:
 
 def _saved(saved: Saved) -> Reply:
     cleaned = "; secrets were taken out" if saved.receipt.redacted else ""
+    cleaned += ", also of lines that were there" if saved.receipt.older else ""
     return Reply(f"{saved.action}, read back: {saved.ref} ({saved.receipt.path}){cleaned}")
