@@ -302,9 +302,18 @@ class App:
     def left_behind(self) -> str:
         """The id that this workspace had before, where notes lie under that and none under the present one yet."""
         memory = self.home.data / "memory" / "workspaces"
-        if (memory / self.workspace.id / "notes").exists():
+        if self._has_notes:
             return ""
         return next((one for one in self.workspace.formers if (memory / one).is_dir()), "")
+
+    @property
+    def may_be(self) -> str:
+        """The folder that this one may be under another name, where notes lie under that and none here yet."""
+        return "" if self._has_notes else self.workspace.maybe
+
+    @property
+    def _has_notes(self) -> bool:
+        return (self.home.data / "memory" / "workspaces" / self.workspace.id / "notes").exists()
 
     @cached_property
     def catalogue(self) -> Catalogue:

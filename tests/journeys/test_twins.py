@@ -145,33 +145,67 @@ def test_the_alias_file_of_a_person_is_kept_as_it_is_or_gets_a_line(
     assert (file.read_text() if file.exists() else None) == (after or before)
 
 
-def test_a_folder_that_was_renamed_says_where_its_notes_lie(home: Path, tmp_path: Path) -> None:
+def kept_in(folder: Path, home: Path) -> str:
+    """The workspace that a note in a folder makes."""
+    folder.mkdir(exist_ok=True)
+    before = set((home / "clew/memory/workspaces").glob("*"))
+    assert clew("note", "The crane stops at wind force 7.", "--name", "Wind", cwd=folder).status == 0
+    (made,) = set((home / "clew/memory/workspaces").iterdir()) - before
+    return made.name
+
+
+@pytest.mark.parametrize("inside", ["nothing", "an old file", "a new file"])
+def test_a_folder_that_was_renamed_says_where_its_notes_may_lie(home: Path, tmp_path: Path, inside: str) -> None:
     plain = tmp_path / "plain"
-    write(plain, {"loads.txt": "4 t\n"})
-    assert clew("note", "The crane stops at wind force 7.", "--name", "Wind", cwd=plain).status == 0
-    (before,) = (home / "clew" / "memory" / "workspaces").iterdir()
+    if inside == "an old file":
+        write(plain, {"loads.txt": "4 t\n"})
+    before = kept_in(plain, home)
+    if inside == "a new file":
+        later = time.time() + 60
+        os.utime(write(plain, {"loads.txt": "4 t\n"}) / "loads.txt", (later, later))
     moved = plain.rename(tmp_path / "plain2")
-    listed = clew("memory", "list", cwd=moved)
-    assert "Wind" not in listed.out and before.name in listed.err and "[alias]" in listed.err
+    for _ in range(2):
+        listed = clew("memory", "list", cwd=moved)
+        assert "Wind" not in listed.out and f"may be {plain}, which is gone" in listed.err, listed.err
     # The line that is named brings them back, and then nothing is said any more.
     (line,) = re.findall(r'write (".+" = "\S+") below', listed.err)
     (home / "clew" / "workspaces.toml").write_text(f"[alias]\n{line}\n")
     listed = clew("memory", "list", cwd=moved)
-    assert "Wind" in listed.out and before.name not in listed.err
+    assert "Wind" in listed.out and before not in listed.err
+    # Whose notes these are is settled: a third folder is not taken for it.
+    assert before not in clew("memory", "list", cwd=write(tmp_path / "third", {"a": "a\n"})).err
 
 
-def test_a_new_folder_is_not_taken_for_one_that_is_gone(home: Path, tmp_path: Path) -> None:
+def test_a_copy_whose_first_is_gone_is_told_of_where_it_lies_beside_it_and_holds_something(
+    home: Path, tmp_path: Path
+) -> None:
+    plain = write(tmp_path / "plain", {"loads.txt": "4 t\n"})
+    before = kept_in(plain, home)
+    copy = Path(shutil.copytree(plain, tmp_path / "copy"))
+    far = Path(shutil.copytree(plain, tmp_path / "far" / "copy"))
+    # While the first one is there, it is another folder.
+    assert before not in clew("memory", "list", cwd=copy).err
+    late = Path(shutil.copytree(plain, tmp_path / "late"))
+    # Before the first one goes: its number may be given to what is made next.
+    (tmp_path / "empty").mkdir()
+    plain.rename(tmp_path / "was")
+    shutil.rmtree(tmp_path / "was")
+    assert f"may be {plain}, which is gone" in clew("memory", "list", cwd=late).err
+    # What was known before, what lies elsewhere and what is empty is none that it became.
+    quiet = [clew("memory", "list", cwd=folder).err for folder in (copy, far, tmp_path / "empty")]
+    assert all(before not in said for said in quiet), quiet
+
+
+def test_nothing_is_said_of_a_renamed_folder_once_it_has_notes_of_its_own_or_the_first_is_back(
+    home: Path, tmp_path: Path
+) -> None:
     plain = tmp_path / "plain"
-    write(plain, {"loads.txt": "4 t\n"})
-    assert clew("note", "The crane stops at wind force 7.", "--name", "Wind", cwd=plain).status == 0
-    (before,) = (home / "clew" / "memory" / "workspaces").iterdir()
+    before = kept_in(plain, home)
     moved = plain.rename(tmp_path / "plain2")
-    # As where the number of a deleted folder was given to a new one: nothing in it is as old.
-    later = time.time() + 60
-    os.utime(moved / "loads.txt", (later, later))
-    listed = clew("memory", "list", cwd=moved)
-    assert before.name not in listed.err
-    # A copy is another folder as well: the first one is still there.
-    moved.rename(plain)
-    shutil.copytree(plain, tmp_path / "copy")
-    assert before.name not in clew("memory", "list", cwd=tmp_path / "copy").err
+    assert before in clew("memory", "list", cwd=moved).err
+    plain.mkdir()
+    assert before not in clew("memory", "list", cwd=moved).err
+    plain.rmdir()
+    assert before in clew("memory", "list", cwd=moved).err
+    kept_in(moved, home)
+    assert before not in clew("memory", "list", cwd=moved).err

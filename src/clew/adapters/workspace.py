@@ -12,7 +12,6 @@ import time
 import tomllib
 import unicodedata
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, cast
 from urllib.parse import unquote, urlsplit
@@ -77,6 +76,10 @@ class Workspace:
     was not told yet that the notes of both are kept apart."""
     twin_id: str = ""
     """The id of that."""
+    maybe: str = ""
+    """A folder that is gone and has notes, which this one may be under another name."""
+    maybe_id: str = ""
+    """The id of that."""
 
 
 def resolve(cwd: Path, home: Home, git: Git | NoRepository) -> Workspace:
@@ -101,15 +104,14 @@ def resolve(cwd: Path, home: Home, git: Git | NoRepository) -> Workspace:
     ident = alias or parted.id
     taken = known.keys.get(ident)
     collision = Collision(taken, key) if taken and taken != key and not alias else None
-    former = before if before != ident else None
-    if before is None and origin == "path" and not alias:
-        former = _moved_from(known, root)
-    formers = () if alias else _formers(known, ident, former)
+    formers = () if alias else _formers(known, ident, before if before != ident else None)
+    maybe = _maybe(known, home, ident, root) if origin == "path" and not alias and not formers else ""
     twin, twin_id = (parted.twin, made) if parted.twin and not alias else ("", "")
     name = _name(origin, key, root, git)
     return Workspace(
-        ident, name, root, isinstance(git, Git), origin, key, collision, formers, parted.second, twin, twin_id
-    )
+        ident, name, root, isinstance(git, Git), origin, key, collision, formers, parted.second, twin, twin_id,
+        maybe, known.roots.get(maybe, ""),
+    )  # fmt: skip
 
 
 def remember(workspace: Workspace, home: Home, *, told: bool = False) -> bool:
@@ -140,6 +142,8 @@ def remember(workspace: Workspace, home: Home, *, told: bool = False) -> bool:
         known.told.add(workspace.id)
     if workspace.formers:
         known.formers[workspace.id] = workspace.formers[0]
+    if workspace.maybe_id:
+        known.maybes[workspace.id] = workspace.maybe_id
     return _write(home.state / KNOWN_FILE, known)
 
 
@@ -290,19 +294,36 @@ def _formers(known: _Known, ident: str, former: str | None) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _moved_from(known: _Known, root: Path) -> str | None:
-    """The id of a folder that lay elsewhere when it was seen last, and that this one must be: it is gone from there.
+def _maybe(known: _Known, home: Home, ident: str, root: Path) -> str:
+    """The folder without a repository that this one may be under another name, or a copy of: it is gone, and notes of
+    its id are there. The same number on the same disk says so most, then that it lay beside this one.
 
-    Systems give the number of a deleted folder to a new one; in that, nothing is as old as it was seen.
+    Systems give the number of a deleted folder to a new one: nobody can be sure.
     """
-    place = _place(root)
-    for path, seen in known.places.items() if place else ():
-        if seen.startswith(place) and not os.path.lexists(path) and path in known.roots:
-            with contextlib.suppress(OSError, ValueError), os.scandir(root) as entries:
-                at = int(seen.removeprefix(place))
-                if any(entry.stat(follow_symlinks=False).st_mtime < at + 1 for entry in islice(entries, _MOST_KNOWN)):
-                    return known.roots[path]
-    return None
+    here, place = os.path.realpath(root), _place(root)
+    chosen = known.maybes.get(ident)
+    if chosen is None and here in known.roots:
+        return ""
+    there = [path for path in reversed(known.roots) if known.origins[known.roots[path]] == "path" and path != here]
+    moved = [path for path in there if place and known.places.get(path, "").startswith(place)]
+    beside = [path for path in there if os.path.dirname(path) == os.path.dirname(here)] if _holds_any(root) else []
+    return next(
+        (
+            path
+            for path in (*moved, *beside)
+            if (former := known.roots[path]) != ident
+            and chosen in (None, former)
+            and not any(one == former and os.path.lexists(other) for other, one in known.roots.items())
+            and (home.data / "memory" / "workspaces" / former).is_dir()
+        ),
+        "",
+    )
+
+
+def _holds_any(root: Path) -> bool:
+    with contextlib.suppress(OSError), os.scandir(root) as entries:
+        return any(entries)
+    return False
 
 
 def _name(origin: Origin, key: str, root: Path, git: Git | NoRepository) -> str:
@@ -358,10 +379,12 @@ class _Known:
     told: set[str] = field(default_factory=set[str])
     """Ids of repositories whose twin the user knows of."""
     places: dict[str, str] = field(default_factory=dict[str, str])
-    """By folder that is known by its path alone: `DEVICE:INODE:SECOND`, by which it is known when it was renamed, and
-    when it was seen."""
+    """By folder that is known by its path alone: `DEVICE:INODE:SECOND`, which it keeps when it is renamed, and when it
+    was seen."""
     formers: dict[str, str] = field(default_factory=dict[str, str])
     """By id: the one that its folder had before."""
+    maybes: dict[str, str] = field(default_factory=dict[str, str])
+    """By id: the one of the folder that its folder may have been, as it seemed at first sight."""
     newer: bool = False
     """Written by a newer Clew: read what is understood, write nothing."""
 
@@ -377,7 +400,8 @@ def _known(home: Home) -> _Known:
         told = {ident for ident, row in workspaces.items() if row.get("apart") is True}
         places = {root: str(place) for root, place in found.get("places", {}).items() if root in roots}
         formers = {str(ident): str(one) for ident, one in found.get("formers", {}).items() if _ID.fullmatch(str(one))}
-        return _Known(keys, origins, roots, seconds, told, places, formers, newer=found["format"] > _FORMAT)
+        maybes = {str(ident): str(one) for ident, one in found.get("maybes", {}).items() if _ID.fullmatch(str(one))}
+        return _Known(keys, origins, roots, seconds, told, places, formers, maybes, newer=found["format"] > _FORMAT)
     except (UsageError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         # Only a convenience: a damaged file is as good as none.
         return _Known({}, {}, {})
@@ -396,6 +420,7 @@ def _write(path: Path, known: _Known) -> bool:
     kept = {
         "format": _FORMAT, "workspaces": rows, "roots": roots, "places": places,
         "formers": dict(list(known.formers.items())[-_MOST_KNOWN:]),
+        "maybes": dict(list(known.maybes.items())[-_MOST_KNOWN:]),
     }  # fmt: skip
     return _replace(path, json.dumps(kept, indent=1))
 

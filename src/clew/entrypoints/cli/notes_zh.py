@@ -82,6 +82,10 @@ NOTES_TEXTS: dict[str, tuple[str, str]] = {
     "memory.redacted": ("secrets are not shown", "已隐去机密"),
     "memory.stale": ("it does not hold any more: {}", "它已不再有效：{}"),
     "memory.superseded": ("superseded by {}", "已被 {} 取代"),
+    "memory.maybe-former": (
+        "this folder may be {}, which is gone: its notes lie in the workspace {}; if it is, write {} below a line [alias] in {} to go on with them",
+        "此目录可能就是已不存在的 {}：其笔记位于工作区 {}；若是，请把 {} 写在 {} 的 [alias] 一行之下，以继续使用",
+    ),
     "memory.former": (
         "this folder was the workspace {} before, and its notes lie there; to go on with them, write {} below a line [alias] in {}",
         "此目录之前是工作区 {}，笔记仍在那里；若要继续使用，请把 {} 写在 {} 的 [alias] 一行之下",

@@ -57,9 +57,13 @@ def tell_place(app: App) -> None:
     if workspace.collision is not None:
         known, here = printable(workspace.collision.known), printable(workspace.collision.here)
         aside(say("note", app.language) + say("memory.collision", app.language, workspace.id, known, here))
-    elif former := app.left_behind:
-        line, place = f'"{workspace.key}" = "{former}"', printable(str(app.home.data / ALIAS_FILE))
-        told = say("memory.former", app.language, former, line, place)
+        return
+    former, maybe = app.left_behind, app.may_be
+    line, place = f'"{workspace.key}" = "{former or workspace.maybe_id}"', printable(str(app.home.data / ALIAS_FILE))
+    if former:
+        aside(say("note", app.language) + say("memory.former", app.language, former, line, place))
+    elif maybe:
+        told = say("memory.maybe-former", app.language, printable(maybe), workspace.maybe_id, line, place)
         aside(say("note", app.language) + told)
 
 
