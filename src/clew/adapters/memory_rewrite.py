@@ -224,7 +224,12 @@ class HistoryRewrite:
         if (ident, path) in self._mapped:
             return self._mapped[ident, path]
         rows: dict[bytes, tuple[bytes, str]] = {}
-        for mode, name, inner in self._entries(self._known[ident][1]):
+        entries = [
+            (mode, name, inner, os.fsencode(rules.name(os.fsdecode(name))))
+            for mode, name, inner in self._entries(self._known[ident][1])
+        ]
+        # What keeps its name has it before others take one.
+        for mode, name, inner, wanted in sorted(entries, key=lambda one: one[1] != one[3]):
             place = f"{path}{os.fsdecode(name)}"
             if mode == b"40000":
                 new = self._tree(inner, place + "/", rules, blobs)
@@ -233,7 +238,6 @@ class HistoryRewrite:
             else:
                 new = blobs.mapped(inner, place) if mode[:3] in (b"100", b"120") else inner
             if new:
-                wanted = os.fsencode(rules.name(os.fsdecode(name)))
                 rows[_free(wanted, rows)] = mode, new
         # Git's order: a folder sorts as if its name ended with a slash.
         ordered = sorted(rows.items(), key=lambda row: row[0] + (b"/" if row[1][0] == b"40000" else b""))

@@ -23,6 +23,7 @@ from clew.adapters.memory_git import MemoryGit
 from clew.adapters.memory_remote import MemoryRemote
 from clew.adapters.memory_repository import MemoryRepository
 from clew.adapters.memory_rewrite import HistoryRewrite, Rewritten, Rules, push_rewritten, read_marker
+from clew.core.memory.derived import MESSAGE, derived_parts
 from clew.core.memory.edit import forms_of
 from clew.core.text.placeholders import placeholders_quoted
 from clew.core.text.redact_find import placeholder
@@ -135,10 +136,9 @@ class Purge:
 
     def _clean_files(self, found: Sequence[Found], traces: Traces, mark: str) -> dict[str, Found]:
         """Clean files, and give those another name whose name holds it; objects of git are left out."""
-        change = _texts(traces, mark)
         own: dict[str, Callable[[Path], int]] = {
-            "history.db": lambda path: _in_history(path, change),
-            "hints.db": lambda path: Seen(path).purge(change=change),
+            "history.db": lambda path: _in_history(path, _texts("history", traces, mark)),
+            "hints.db": lambda path: Seen(path).purge(change=_texts("hints", traces, mark)),
         }
         own_files = [one for one in found if one.kind != "git" or self._is_inside(one)]
         # Names of folders last, the deepest first: paths stay right until then.
@@ -159,10 +159,10 @@ class Purge:
         if one.kind == "name" and self._is_inside(one):
             return replace(one, reason="git gave it this name, such as that of a branch; rename it with git")
         if one.kind == "name":
-            return rename(one, lambda name: _other_name(name, mark), self.lock)
+            return rename(one, lambda name: self._other_name(name, mark), self.lock)
         return clean(
             one, self.layout, traces, mark, own=own, lock=self.lock,
-            text=lambda content, name: without(content, name, traces, mark),
+            text=lambda content, kind, place: without(content, kind, place, traces, mark),
         )  # fmt: skip
 
     def _is_inside(self, one: Found) -> bool:
@@ -171,10 +171,15 @@ class Purge:
     def rules(self, traces: Traces, mark: str) -> Rules:
         """How a history loses a secret."""
         return Rules(
-            blob=lambda content, path: without(content, path, traces, mark),
-            name=lambda name: _other_name(name, mark) if traces.in_name(name) else name,
-            text=lambda content: traces.without(content, mark)[0],
+            blob=lambda content, path: without(content, "document", path, traces, mark),
+            name=lambda name: self._other_name(name, mark) if traces.in_name(name) else name,
+            text=lambda content: without(content, MESSAGE, "", traces, mark),
         )
+
+    def _other_name(self, name: str, mark: str) -> str:
+        """A name for a file or folder whose own one holds a secret, the same wherever and whenever it is renamed."""
+        key = installation_key(self.home.data / "redaction.key")
+        return _without_name(name, f"{_digits(mark)}-{_digits(placeholder('name', name, key))}")
 
     def _history(self, traces: Traces) -> list[Found]:
         """The objects of git with traces, by the path of a file, or by kind."""
@@ -192,7 +197,9 @@ class Purge:
                 if kind == "tree":
                     count = sum(traces.in_name(os.fsdecode(name)) for name in tree_names(content, len(ident) // 2))
                 else:
-                    count = len(traces.spans(content))
+                    named = paths.get(ident, "") if kind == "blob" else kind
+                    made = derived_parts("document" if kind == "blob" else MESSAGE, named, content)
+                    count = len(traces.spans(content, derived=made))
                 if count:
                     named = paths.get(ident, "") if kind == "blob" else kind
                     counts[named] = counts.get(named, 0) + count
@@ -301,8 +308,8 @@ def rename_refs(repository: MemoryRepository, traces: Traces, mark: str) -> None
         if not traces.in_name(ref):
             continue
         kind, parts = ref.split("/", 2)[:2], ref.split("/")[2:]
-        clean = [_other_name(part, mark) if traces.in_name(part) else part for part in parts]
-        base = "/".join([*kind, *(clean if clean != parts else [_other_name(ref, mark)])])
+        clean = [_without_name(part, _digits(mark)) if traces.in_name(part) else part for part in parts]
+        base = "/".join([*kind, *(clean if clean != parts else [_without_name(ref, _digits(mark))])])
         new = next(
             name for number in itertools.count(1) if (name := base if number == 1 else f"{base}-{number}") not in taken
         )
@@ -351,17 +358,21 @@ def demand_usable(secret: str) -> str:
     return said
 
 
-def without(content: bytes, path: str, traces: Traces, mark: str) -> bytes:
-    """The bytes of a file without traces. In the front matter of a document a value stays one."""
-    new, count = traces.without(content, mark)
+def without(content: bytes, kind: str, path: str, traces: Traces, mark: str) -> bytes:
+    """The bytes of a file of a kind without traces. In the front matter of a document a value stays one."""
+    new, count = traces.without(content, mark, derived=derived_parts(kind, path, content))
     if not count or not path.lower().endswith(".md"):
         return new
     return placeholders_quoted(new.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
 
-def _other_name(name: str, mark: str) -> str:
-    """A name for a file or folder whose own one holds a secret; its ending stays."""
-    digits = mark.rpartition(":")[2].rstrip("]")
+def _digits(mark: str) -> str:
+    """The digits of a placeholder."""
+    return mark.rpartition(":")[2].rstrip("]")
+
+
+def _without_name(name: str, digits: str) -> str:
+    """A name that says nothing but digits; its ending stays."""
     return f"redacted-{digits}{os.path.splitext(name)[1] if name.lower().endswith(('.md', '.jsonl')) else ''}"
 
 
@@ -380,9 +391,10 @@ def tree_names(content: bytes, width: int) -> Iterator[bytes]:
         at = end + 1 + width
 
 
-def _texts(traces: Traces, mark: str) -> Callable[[str], str]:
+def _texts(kind: str, traces: Traces, mark: str) -> Callable[[str], str]:
     def change(text: str) -> str:
-        content, count = traces.without(text.encode("utf-8", "surrogatepass"), mark)
+        raw = text.encode("utf-8", "surrogatepass")
+        content, count = traces.without(raw, mark, derived=derived_parts(kind, "", raw))
         return content.decode("utf-8", "replace") if count else text
 
     return change

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+from clew.core.memory.derived import derived_parts
 from clew.core.text.terms import terms
 from clew.core.text.traces import Traces
 from clew.errors import ClewError, Conflict, StoreBusy, StoreError
@@ -39,6 +40,8 @@ _LOCKS: Final = frozenset({LOCK, "lock", "purge.lock"})
 _MOST_LINES: Final = 12
 """Lines that are named for one file."""
 _PIECE: Final = 1 << 20
+Text = Callable[[bytes, str, str], bytes]
+"""From the bytes of a file, its kind and its place to those that it shall have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,10 @@ class Layout:
             return "git" if path.is_relative_to(self.memory / ".git") else "document"
         return "audit" if path.parent.name == "audit" and path.suffix == ".jsonl" else "file"
 
+    def place(self, path: Path) -> str:
+        """The path of a document below the memory root; the name of any other file."""
+        return path.relative_to(self.memory).as_posix() if path.is_relative_to(self.memory) else path.name
+
 
 def files(layout: Layout) -> Iterator[Path]:
     """All regular files below the folders, by name; links are not followed. The objects of git are left out."""
@@ -110,9 +117,9 @@ def search(layout: Layout, traces: Traces, *, told: Callable[[Path], None] = lam
         try:
             if _is_side(path):
                 kind = layout.kind(_owner(path))
-            count, lines = _in_bytes(path, traces, folded=kind == "index")
+            count, lines = _in_bytes(path, traces, kind, layout.place(path))
             if not count and is_database(path):
-                count = _in_rows(path, traces, derived=kind == "index")
+                count = _in_rows(path, traces, kind)
         except FileNotFoundError:
             continue  # it went while this ran, as the log of a database does
         except OSError as error:
@@ -133,7 +140,7 @@ def _linked(layout: Layout, traces: Traces) -> Iterator[Found]:
                 continue
             with contextlib.suppress(OSError):
                 if stat.S_ISREG(os.stat(path).st_mode):
-                    count, lines = _in_bytes(path, traces, folded=False)
+                    count, lines = _in_bytes(path, traces, "link", path.name)
                     if count:
                         reason = f"a link to `{os.path.realpath(path)}`, which is not Clew's; take it out there"
                         yield Found(str(path), "link", count, lines, reason=reason)
@@ -192,17 +199,18 @@ def _owner(path: Path) -> Path:
     return path.with_name(re.sub(r"-(?:wal|shm|journal)\Z", "", path.name))
 
 
-def _in_bytes(path: Path, traces: Traces, *, folded: bool) -> tuple[int, tuple[int, ...]]:
+def _in_bytes(path: Path, traces: Traces, kind: str, place: str) -> tuple[int, tuple[int, ...]]:
+    folded = kind == "index"
     with open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
         if not size:
             return 0, ()
         if size > _PIECE:
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as whole:
-                spans = traces.spans(whole, folded=folded)
+                spans = traces.spans(whole, folded=folded, derived=derived_parts(kind, place, whole))
                 return len(spans), ()
         content = file.read()
-    spans = traces.spans(content, folded=folded)
+    spans = traces.spans(content, folded=folded, derived=derived_parts(kind, place, content))
     if b"\0" in content[:4096]:
         return len(spans), ()
     lines = dict.fromkeys(content.count(b"\n", 0, start) + 1 for start, _ in spans)
@@ -212,28 +220,30 @@ def _in_bytes(path: Path, traces: Traces, *, folded: bool) -> tuple[int, tuple[i
 # ---------------------------------------------------------------------- databases
 
 
-def _in_rows(path: Path, traces: Traces, *, derived: bool) -> int:
+def _in_rows(path: Path, traces: Traces, kind: str) -> int:
     """Rows with traces: a long value lies in several pages, where bytes do not show it; an index holds words only."""
     try:
-        return _in_rows_by(path, "mode=ro", traces, derived=derived)
+        return _in_rows_by(path, "mode=ro", traces, kind)
     except sqlite3.OperationalError:
         # Where nothing may be written beside it, its log cannot be opened: the file alone can.
         with contextlib.suppress(sqlite3.DatabaseError):
-            return _in_rows_by(path, "immutable=1", traces, derived=derived)
+            return _in_rows_by(path, "immutable=1", traces, kind)
     except sqlite3.DatabaseError:
         pass
     return 0  # its bytes were looked at
 
 
-def _in_rows_by(path: Path, way: str, traces: Traces, *, derived: bool) -> int:
+def _in_rows_by(path: Path, way: str, traces: Traces, kind: str) -> int:
+    folded = kind == "index"
     with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?{way}", uri=True)) as db:
         db.text_factory = bytes
         count = sum(
-            bool(traces.spans(b"\0".join(part for part in row if isinstance(part, bytes)), folded=derived))
+            bool(traces.spans(whole, folded=folded, derived=derived_parts(kind, "", whole)))
             for table in _tables(db)
             for row in db.execute(f'select * from "{table}"')
+            for whole in (b"\0".join(part for part in row if isinstance(part, bytes)),)
         )
-        return count or int(derived and _knows_words(db, traces.words))
+        return count or int(folded and _knows_words(db, traces.words))
 
 
 def _tables(db: sqlite3.Connection) -> list[str]:
@@ -333,16 +343,17 @@ def clean(
     mark: str,
     *,
     own: Mapping[str, Callable[[Path], int]],
-    text: Callable[[bytes, str], bytes],
+    text: Text,
     lock: Callable[[Path], contextlib.AbstractContextManager[None]],
 ) -> Found:
-    """Take the traces out of one place. `text` rewrites the bytes of a file, `lock` guards a document.
+    """Take the traces out of one place. `text` rewrites the bytes of a file of a kind and place, `lock` guards a
+    document.
 
     What could not be done has its reason in the result.
     """
     path = Path(found.path)
     try:
-        return replace(found, action=_cleaned(found.kind, path, traces, mark, own, text, lock), reason="")
+        return replace(found, action=_cleaned(layout, found.kind, path, traces, mark, own, text, lock), reason="")
     except FileNotFoundError:
         return replace(found, action="deleted", reason="")
     except sqlite3.Error as error:
@@ -354,12 +365,13 @@ def clean(
 
 
 def _cleaned(
+    layout: Layout,
     kind: str,
     path: Path,
     traces: Traces,
     mark: str,
     own: Mapping[str, Callable[[Path], int]],
-    text: Callable[[bytes, str], bytes],
+    text: Text,
     lock: Callable[[Path], contextlib.AbstractContextManager[None]],
 ) -> str:
     if kind == "index":
@@ -381,14 +393,14 @@ def _cleaned(
     if is_database(path):
         return clean_database(path, traces, mark, own)
     if kind == "audit":
-        rewrite(path, lambda old: text(old, path.name))
+        rewrite(path, lambda old: text(old, kind, path.name))
         return "replaced"
     with open(path, "rb") as file:
         content = file.read()
     if b"\0" in content and kind != "document":
         return _overwrite(path, traces)
     with lock(path):
-        replace_file(path, lambda old: text(old, path.name))
+        replace_file(path, lambda old: text(old, kind, layout.place(path)))
     return "replaced"
 
 

@@ -17,17 +17,25 @@ from typing import Final
 LEAST: Final = 5
 """Characters of a secret. A shorter one would take ordinary words with it."""
 MOST: Final = 5_000
-_NEWLINE: Final = rb"(?:\r?\n|(?:\\r)?\\n)[ \t]{0,20}(?:(?:[+\-|>#]|\xe2\x94\x82)[ \t]{0,4})?"
-_BREAK: Final = (
-    rb"(?:\x1b\[[0-9;?]{0,20}[A-Za-z]|\\\r?\n[ \t]{0,20}|" + _NEWLINE + rb"|\xc2\xad|\xe2\x80\x8b"
-    rb"|[\"'][ \t]{0,8}[+.&]?[ \t]{0,8}\\?\r?\n?[ \t]{0,40}[+.&]?[ \t]{0,8}[\"'])?"
+_NEWLINE: Final = rb"(?:\r?\n|(?:\\{1,7}r)?\\{1,7}n)[ \t]{0,20}(?:(?:[+\-|>#]|\xe2\x94\x82)[ \t]{0,4})?"
+_HIDDEN: Final = (
+    rb"(?:\x1b|\\{1,4}(?:x1b|u001b))\[[0-9;?]{0,20}[A-Za-z]|\xc2\xad|\xe2\x80\x8b|\\{1,4}(?:xad|u00ad|u200b)"
 )
+_BREAK_OF_LINE: Final = rb"\\\r?\n[ \t]{0,20}|" + _NEWLINE
+_JOINED: Final = rb"[\"'][ \t]{0,8}[+.&]?[ \t]{0,8}\\?\r?\n?[ \t]{0,40}[+.&]?[ \t]{0,8}[\"']"
+_BREAK: Final = b"(?:" + b"|".join((_HIDDEN, _BREAK_OF_LINE, _JOINED)) + b")?"
 """What may stand between two characters of a value that a program or a terminal broke."""
+_DERIVED_BREAK: Final = (
+    rb"(?:(?:\xef\xbf\xbd)?\[[0-9;?]{0,20}m|\\{0,4}[ \t]{1,8}(?:(?:[+\-|>#]|\xe2\x94\x82)[ \t]{1,4})?|-|"
+    rb"(?: \[#[0-9.]{1,12}\])?\r?\n- (?:[a-z]{1,12}: )?|" + b"|".join((_HIDDEN, _BREAK_OF_LINE, _JOINED)) + b")?"
+)
+"""What a break may have become where Clew put a text on one line, made a name of it, or wrote it as items of a list."""
 _BLANKS: Final = rb"(?:[ \t\r\n]|\\[nrt]|%(?:25)?(?:0[aAdD9]|20)|\+|[|>#]|\xe2\x94\x82){1,40}"
 _BLANK: Final = " \t\r\n"
 _LETTERED: Final = {"\b": b"b", "\f": b"f"}
 _NAMED: Final = {"&": b"amp", "<": b"lt", ">": b"gt", '"': b"quot", "'": b"apos"}
 _NEWLINE_ONLY: Final = b"(?:" + _NEWLINE + b")?"
+_DERIVED_NEWLINE: Final = rb"(?:[ \t]|" + _NEWLINE + b")?"
 _LONG: Final = 200
 """Characters above which letters and digits are looked for as they are only: nobody escapes those of a private key."""
 _JOINT: Final = rb"(?:(?:\\r)?\\n|\r?\n[ \t]{0,20})?"
@@ -39,8 +47,11 @@ _LONG_NAME: Final = 56
 """Characters of a name of a file that may have been cut."""
 _STEM: Final = re.compile(r"(?:-\d{1,4})?(?:\.md)?\Z")
 _SIGNS: Final = frozenset(string.ascii_letters.encode() + string.digits.encode() + b"+/_-")
+_LEDGER: Final = re.compile(rb"clew://handoff/([^\s\"'`#,\\)\]}>]{6,200})")
 Content = bytes | mmap
 """What is searched: the bytes of a file, or a map of it."""
+Parts = Sequence[tuple[int, int]]
+"""Start and end of parts of what is searched."""
 
 
 class Traces:
@@ -53,26 +64,32 @@ class Traces:
         words: str = "",
         opened: frozenset[bytes] = frozenset(),
         written: frozenset[bytes] = frozenset(),
+        derived: tuple[bytes, ...] = (),
     ) -> None:
         """Use `traces_of` or `marks_of`. `plain` is what may also stand cut short, `words` what an index may hold.
 
         A match of the patterns `opened` takes the sign of Base64 before it along. Those of `written` know capitals.
+        Those of `derived` hold only for what was made from another text.
         """
         self._opened = opened
         self._exact = tuple(re.compile(pattern) for pattern in patterns)
         # What is encoded has its case; only what is written out stands in an index in another one.
         self._folded = tuple(re.compile(pattern, re.IGNORECASE) for pattern in patterns if pattern in written)
         self._folded += tuple(pattern for pattern in self._exact if pattern.pattern not in written)
+        self._derived = tuple(re.compile(pattern, re.IGNORECASE) for pattern in derived)
         self._plain = plain
         self.words = words
 
-    def spans(self, content: Content, *, folded: bool = False) -> list[tuple[int, int]]:
-        """Start and end of each trace, in bytes and in order, none over another; `folded` takes any case."""
+    def spans(self, content: Content, *, folded: bool = False, derived: Parts = ()) -> list[tuple[int, int]]:
+        """Start and end of each trace, in bytes and in order, none over another; `folded` takes any case.
+
+        In the parts `derived`, which Clew made from a text, a blank may stand for the end of a line.
+        """
         found = sorted({
             (self._start(match.start(), content, pattern.pattern), match.end())
             for pattern in (self._folded if folded else self._exact)
             for match in pattern.finditer(content)
-        } | set(self._cut_short(content)))  # fmt: skip
+        } | set(self._cut_short(content)) | set(self._in_parts(content, derived)))  # fmt: skip
         merged: list[tuple[int, int]] = []
         for start, end in found:
             if merged and start < merged[-1][1]:
@@ -81,9 +98,9 @@ class Traces:
                 merged.append((start, end))
         return merged
 
-    def without(self, content: bytes, mark: str) -> tuple[bytes, int]:
-        """The bytes with `mark` in the place of each trace, and how many there were."""
-        spans = self.spans(content)
+    def without(self, content: bytes, mark: str, *, derived: Parts = ()) -> tuple[bytes, int]:
+        """The bytes with `mark` in the place of each trace, and how many there were; `derived` as for `spans`."""
+        spans = self.spans(content, derived=derived)
         parts: list[bytes] = []
         place = 0
         for start, end in spans:
@@ -113,6 +130,15 @@ class Traces:
     def _start(self, at: int, content: Content, pattern: bytes) -> int:
         return at - (pattern in self._opened and at > 0 and content[at - 1] in _SIGNS)
 
+    def _in_parts(self, content: Content, parts: Parts) -> Iterator[tuple[int, int]]:
+        for start, end in parts:
+            for pattern in self._derived:
+                yield from (match.span() for match in pattern.finditer(content, start, end))
+        if self._derived:
+            # The name of a ledger is made from words of its session.
+            named = (match for match in _LEDGER.finditer(content) if self.in_name(match[1].decode("utf-8", "replace")))
+            yield from (match.span(1) for match in named)
+
     def _cut_short(self, content: Content) -> Iterator[tuple[int, int]]:
         for plain in self._plain:
             if len(plain) > _LEAST_CUT:
@@ -141,12 +167,14 @@ def traces_of(secret: str, forms: Sequence[str] = ()) -> Traces:
     patterns: list[bytes] = []
     opened, written = set[bytes](), set[bytes]()
     made = dict.fromkeys((said, *forms))
+    derived: list[bytes] = []
     for form in dict.fromkeys(unicodedata.normalize(name, one) for one in forms for name in ("NFC", "NFD")):
         written.add(_written(form))
         patterns.append(_written(form))
     for form in dict.fromkeys((said, *(unicodedata.normalize(name, said) for name in ("NFC", "NFD")))):
         written.add(_written(form))
         patterns.append(_written(form))
+        derived.append(_written(form, derived=True))
         raw = form.encode("utf-8", "surrogatepass")
         coded = [_base64(raw, offset) for offset in range(3)]
         opened.update(coded[1:])
@@ -154,7 +182,7 @@ def traces_of(secret: str, forms: Sequence[str] = ()) -> Traces:
         patterns.append(rb"(?:\\{0,2}x|[: ])?".join(_hex(byte) for byte in raw))
         patterns += [re.escape(form.encode(name, "surrogatepass")) for name in ("utf-16-le", "utf-16-be")]
     plain = tuple(one.encode("utf-8", "surrogatepass") for one in made)
-    return Traces(tuple(patterns), plain, said, frozenset(opened), frozenset(written))
+    return Traces(tuple(patterns), plain, said, frozenset(opened), frozenset(written), tuple(derived))
 
 
 def marks_of(digits: str) -> Traces:
@@ -175,13 +203,13 @@ def _bare(text: str) -> str:
     return "".join(char for char in folded if char.isalnum())
 
 
-def _written(secret: str) -> bytes:
-    """The characters of a secret, each raw or escaped in any usual way, with breaks in between."""
+def _written(secret: str, *, derived: bool = False) -> bytes:
+    """The characters of a secret, each raw or escaped in any usual way, with breaks in between; for what is `derived`,
+    with what breaks become there."""
     long = len(secret) > _LONG
+    between = (_DERIVED_NEWLINE if derived else _NEWLINE_ONLY) if long else (_DERIVED_BREAK if derived else _BREAK)
     parts = [
-        _BLANKS
-        if not part.strip(_BLANK)
-        else (_NEWLINE_ONLY if long else _BREAK).join(_character(char, long) for char in part)
+        _BLANKS if not part.strip(_BLANK) else between.join(_character(char, long) for char in part)
         for part in re.split(f"([{_BLANK}]+)", secret)
         if part
     ]
