@@ -12,7 +12,7 @@ from tests.command import clew, git, write
 pytestmark = pytest.mark.requirement("W-09")
 
 SECRET = "walrusjamtoastmarmalade"
-AWKWARD = "p\"a\\ss'w<o>r&d#é壶kettle"
+AWKWARD = "p\"a\\ss 'w<o>r&d#é壶"
 
 
 def kept(home: Path) -> str:

@@ -17,7 +17,7 @@ from typing import Final
 LEAST: Final = 5
 """Characters of a secret. A shorter one would take ordinary words with it."""
 MOST: Final = 5_000
-_NEWLINE: Final = rb"(?:\r?\n|(?:\\{1,7}r)?\\{1,7}n)[ \t]{0,20}(?:(?:[+\-|>#]|\xe2\x94\x82)[ \t]{0,4})?"
+_NEWLINE: Final = rb"(?:\r?\n|(?:\\{1,7}r)?\\{1,7}n){1,2}[ \t]{0,20}(?:(?:[+\-|>#]|\xe2\x94\x82)[ \t]{0,4})?"
 _HIDDEN: Final = (
     rb"(?:\x1b|\\{1,4}(?:x1b|u001b))\[[0-9;?]{0,20}[A-Za-z]|\xc2\xad|\xe2\x80\x8b|\\{1,4}(?:xad|u00ad|u200b)"
 )
@@ -26,11 +26,12 @@ _JOINED: Final = rb"[\"'][ \t]{0,8}[+.&]?[ \t]{0,8}\\?\r?\n?[ \t]{0,40}[+.&]?[ \
 _BREAK: Final = b"(?:" + b"|".join((_HIDDEN, _BREAK_OF_LINE, _JOINED)) + b")?"
 """What may stand between two characters of a value that a program or a terminal broke."""
 _DERIVED_BREAK: Final = (
-    rb"(?:(?:\xef\xbf\xbd)?\[[0-9;?]{0,20}m|\\{0,4}[ \t]{1,8}(?:(?:[+\-|>#]|\xe2\x94\x82)[ \t]{1,4})?|-|"
+    rb"(?:(?:\xef\xbf\xbd)?\[[0-9;?]{0,20}m|\\{0,4}[ \t-]{1,8}(?:(?:[+|>#]|\xe2\x94\x82)[ \t-]{1,4})?|"
     rb"(?: \[#[0-9.]{1,12}\])?\r?\n- (?:[a-z]{1,12}: )?|" + b"|".join((_HIDDEN, _BREAK_OF_LINE, _JOINED)) + b")?"
 )
 """What a break may have become where Clew put a text on one line, made a name of it, or wrote it as items of a list."""
 _BLANKS: Final = rb"(?:[ \t\r\n]|\\[nrt]|%(?:25)?(?:0[aAdD9]|20)|\+|[|>#]|\xe2\x94\x82){1,40}"
+_DERIVED_BLANKS: Final = rb"\\{0,4}(?:-|" + _BLANKS + b")"
 _BLANK: Final = " \t\r\n"
 _LETTERED: Final = {"\b": b"b", "\f": b"f"}
 _NAMED: Final = {"&": b"amp", "<": b"lt", ">": b"gt", '"': b"quot", "'": b"apos"}
@@ -208,12 +209,13 @@ def _written(secret: str, *, derived: bool = False) -> bytes:
     with what breaks become there."""
     long = len(secret) > _LONG
     between = (_DERIVED_NEWLINE if derived else _NEWLINE_ONLY) if long else (_DERIVED_BREAK if derived else _BREAK)
+    blanks = _DERIVED_BLANKS if derived else _BLANKS
     parts = [
-        _BLANKS if not part.strip(_BLANK) else between.join(_character(char, long) for char in part)
+        blanks if not part.strip(_BLANK) else between.join(_character(char, long) for char in part)
         for part in re.split(f"([{_BLANK}]+)", secret)
         if part
     ]
-    return b"".join(parts)
+    return between.join(parts)
 
 
 def _character(char: str, long: bool) -> bytes:
