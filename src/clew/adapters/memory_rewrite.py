@@ -44,6 +44,8 @@ class Rules:
     """For one part of a path."""
     text: Callable[[bytes], bytes] = bytes
     """For messages, and names of people, of commits and tags."""
+    message: Callable[[bytes], bytes] = bytes
+    """For messages alone."""
 
 
 @dataclass(slots=True)
@@ -191,7 +193,7 @@ class HistoryRewrite:
         target = re.match(rb"object ([0-9a-f]+)", head)
         inner = target[1].decode("ascii") if target else old
         new = self._tip(inner, commits, rules, done)
-        text = rules.text(head + gap + message)
+        text = rules.text(head + gap) + rules.message(rules.text(message))
         if new == inner and text == content:
             return old
         text = re.sub(rb"\Aobject [0-9a-f]+", b"object " + new.encode(), text)
@@ -212,12 +214,13 @@ class HistoryRewrite:
             else:
                 line = rules.text(line)
             lines.append(line)
-        changed = b"\n".join(lines) + gap + rules.text(message)
+        message = rules.message(rules.text(message))
+        changed = b"\n".join(lines) + gap + message
         if changed == content:
             return ident
         kept = [line for at, line in enumerate(lines) if not _signs(lines, at)]
         done.signatures += len(kept) != len(lines)
-        return self._keep("commit", b"\n".join(kept) + gap + rules.text(message))
+        return self._keep("commit", b"\n".join(kept) + gap + message)
 
     def _tree(self, ident: str, path: str, rules: Rules, blobs: _Blobs) -> str:
         """The tree in the place of another; always one, should nothing be left in it."""

@@ -47,7 +47,7 @@ _EDITORS: Final = (
     ".vim/swap", ".vim/undo", ".vim/backup", ".local/state/nvim", ".local/share/nvim/swap", ".emacs.d/backups",
     ".emacs.d/auto-save-list", ".config/Code/User/History", ".config/Cursor/User/History",
 )  # fmt: skip
-_ALWAYS: Final = ("clones", "backups", "disk", "projects", "models", "servers")
+_ALWAYS: Final = ("clones", "backups", "disk", "exports", "projects", "models", "servers")
 
 Lock = Callable[[Path], contextlib.AbstractContextManager[None]]
 Told = Callable[[Path], None]

@@ -10,23 +10,33 @@ import contextlib
 import json
 import os
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, cast
 
 from clew.adapters.memory_rewrite import HistoryRewrite, Rules
 from clew.adapters.workspace import KNOWN_FILE
-from clew.core.handoff.references import SESSION
-from clew.core.memory.audit import Entry, read_line
+from clew.core.handoff.references import HANDOFF, SESSION
 from clew.core.memory.document import ARCHIVE, PREFIX, bare_id, document_of, is_made, read_document
-from clew.core.text.frontmatter import parse
 from clew.core.text.printable import printable
 from clew.core.text.traces import Traces
 from clew.errors import ClewError, NotFound, StoreError, UsageError
 from clew.services.memory_known import same
 from clew.services.purge import Purge, Report, rewrite_history
+from clew.services.purge_origin import (
+    Goes,
+    Source,
+    entries_of,
+    exchanges_in,
+    id_of,
+    known,
+    memory_files,
+    said_in,
+    typed_in,
+)
 from clew.stores.audit import rewrite
+from clew.stores.durable import LOCK, locked
 from clew.stores.exchanges import ExchangeStore
 from clew.stores.purging import Found, delete, files, replace_file
 from clew.stores.purging import search as search_files
@@ -35,66 +45,14 @@ from clew.stores.seen import Seen
 _LEAST_LINE: Final = 24
 """Characters of a line of a removed document that is looked for elsewhere: shorter ones stand in any text."""
 _MOST_LINES: Final = 40
+_MOST_TOLD: Final = 12
+"""Lines that are named for one file."""
 _DOCUMENTS: Final = "`clew memory list --all` shows what is there"
 _HINTS: Final = {
     "document": _DOCUMENTS, "workspace": _DOCUMENTS, "exchange": "`clew history --all` lists them",
     "session": "`clew session list` shows them; an id is given whole",
     "file": "a document, exchange:3, session:ID, workspace:ID, or a path",
 }  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """What a reference names."""
-
-    kind: str
-    """`document`, `exchange`, `session`, `workspace` or `file`."""
-    value: str
-    """The id, number or path."""
-    workspace: str
-    """Of the folder that it is asked in: exchanges and files are meant there."""
-    ids: frozenset[str] = field(default_factory=frozenset[str])
-    """Ids of the documents that go."""
-    paths: frozenset[str] = field(default_factory=frozenset[str])
-    """Their paths below the memory root."""
-
-    def is_named_by(self, ref: str) -> bool:
-        """Whether a reference leads to it, or into it."""
-        bare = bare_id(ref)
-        if self.kind == "document":
-            return bare in self.ids or bare in self.paths
-        if self.kind == "exchange":
-            return ref == f"exchange:{self.value}"
-        return self.kind == "file" and re.fullmatch(re.escape(self.value) + r"(?::\d+(?:-\d+)?)?", ref) is not None
-
-    def takes_entry(self, entry: Entry) -> bool:
-        """Whether a line of the trail came from it."""
-        if self.kind == "session":
-            return entry.session == self.value
-        if self.kind == "workspace":
-            return entry.workspace == self.value
-        here = self.kind == "document" or entry.workspace in ("", self.workspace)
-        return here and any(map(self.is_named_by, entry.refs))
-
-    def takes_exchange(self, workspace: str, thread: str, number: int, refs: tuple[str, ...]) -> bool:
-        """Whether an exchange came from it."""
-        if self.kind == "session":
-            return thread == self.value
-        if self.kind == "workspace":
-            return workspace == self.value
-        if self.kind == "exchange":
-            return workspace == self.workspace and (str(number) == self.value or any(map(self.is_named_by, refs)))
-        return (self.kind == "document" or workspace == self.workspace) and any(map(self.is_named_by, refs))
-
-    def takes_file(self, path: str, content: bytes) -> bool:
-        """Whether a file of memory, now or in its history, came from it."""
-        if self.kind == "workspace":
-            return path.startswith(f"workspaces/{self.value}/")
-        if self.kind != "document":
-            return False
-        if path in self.paths or document_of(path) in self.paths:
-            return True
-        return path.lower().endswith(".md") and b"id:" in content and _id_of(content) in self.ids
 
 
 def source_of(ref: str, purge: Purge, workspace: str) -> Source:
@@ -121,6 +79,8 @@ def source_of(ref: str, purge: Purge, workspace: str) -> Source:
     root = purge.layout.memory
     with contextlib.suppress(ValueError):
         bare = Path(os.path.realpath(bare)).relative_to(root).as_posix() if os.path.isabs(bare) else bare
+    if wanted.startswith(HANDOFF):
+        return _ledger(wanted, purge, workspace)
     if wanted.startswith(PREFIX) or re.fullmatch(r"mem_[0-9a-f]{12}", bare) or (root / bare).is_file():
         return _document(bare, purge, workspace)
     if bare.startswith(("user/", "workspaces/")) and bare.endswith(".md") and not os.path.exists(bare):
@@ -140,7 +100,7 @@ def source_of(ref: str, purge: Purge, workspace: str) -> Source:
 def _called(name: str, purge: Purge, workspace: str) -> dict[str, str]:
     """The document of that id, or those of that name, of the workspace and of the user: id, or path, and path."""
     found: dict[str, str] = {}
-    for path, content in _memory_files(purge):
+    for path, content in memory_files(purge):
         near = path.startswith(("user/", f"workspaces/{workspace}/"))
         if ARCHIVE in path.split("/") or document_of(path) or not path.lower().endswith(".md"):
             continue
@@ -152,9 +112,15 @@ def _called(name: str, purge: Purge, workspace: str) -> dict[str, str]:
     return found
 
 
+def _ledger(ref: str, purge: Purge, workspace: str) -> Source:
+    """The ledger of a workspace that a reference opens."""
+    stem = ref.removeprefix(HANDOFF).partition("#")[0]
+    return _document(f"workspaces/{workspace}/handoff/{stem}.md", purge, workspace)
+
+
 def _document(bare: str, purge: Purge, workspace: str) -> Source:
     ids, paths = set[str](), set[str]()
-    known = {path: _id_of(content) for path, content in _memory_files(purge)}
+    known = {path: id_of(content) for path, content in memory_files(purge)}
     if bare in known or "/" in bare:
         paths.add(document_of(bare) or bare)
         ids |= {known[bare]} - {""} if bare in known else set()
@@ -169,6 +135,10 @@ def _document(bare: str, purge: Purge, workspace: str) -> Source:
 
 def find_source(purge: Purge, source: Source) -> Report:
     """What came from a source. Nothing is changed. Raises NotFound where nothing did: there is no such source."""
+    return _demanded(purge, known(purge, source))
+
+
+def _demanded(purge: Purge, source: Source) -> Report:
     report = _look(purge, source)
     if not any(one.kind != "index" or _tells_of(Path(one.path), source) for one in report.found):
         raise NotFound(f"nothing here came from `{printable(source.value, 80)}`", hint=_HINTS[source.kind])
@@ -183,7 +153,7 @@ def _tells_of(path: Path, source: Source) -> bool:
         return os.path.exists(source.value)
     with contextlib.suppress(OSError):
         content = path.read_bytes()
-        wanted = (source.value,) if source.kind == "session" else (*source.ids, *source.paths)
+        wanted = (*source.sessions, *source.ids, *source.paths)
         return any(re.search(_whole(one), content) for one in wanted)
     return False
 
@@ -204,17 +174,19 @@ def remove_source(purge: Purge, source: Source) -> Report:
     Raises NotFound, Refused, StoreBusy, StoreError.
     """
     with purge.alone(), purge.held() as repository:
-        report = find_source(purge, source)
-        lines = _lines(purge, source)
+        source = known(purge, source)
+        report = _demanded(purge, source)
+        patterns = _telling(purge, source)
         done: dict[str, Found] = {}
         for one in report.found:
             if one.kind != "git":
                 done[one.path] = _removed(purge, source, one)
         if repository is not None and any(one.kind == "git" for one in report.found):
-            report.history = rewrite_history(
-                repository, Rules(blob=lambda content, path: None if source.takes_file(path, content) else content)
-            )
-        if source.kind in ("document", "workspace") or any(one.kind == "transcript" for one in report.found):
+            report.history = rewrite_history(repository, Rules(
+                blob=lambda content, path: None if source.takes_file(path, content) else content,
+                message=source.told.without,
+            ))  # fmt: skip
+        if any(one.kind in ("document", "transcript") for one in report.found) or source.kind == "document":
             purge.drop_derived()
         purge.finish()
     after = _look(purge, source)
@@ -224,49 +196,71 @@ def remove_source(purge: Purge, source: Source) -> Report:
     ]
     report.done = True
     report.beyond = after.beyond
-    if lines:
-        patterns = (b"|".join(re.escape(line) for line in lines),)
-        report.mentioned = [one.path for one in search_files(purge.layout, Traces(patterns))]
+    report.mentioned = sorted(_mentioned(purge, source, patterns))
     return report
 
 
 def _found(purge: Purge, source: Source) -> Iterator[Found]:
+    """What came from a source, in the order in which it goes: what tells of other things goes after them."""
     layout, home = purge.layout, purge.home
-    for path, content in _memory_files(purge):
+    for path, content in memory_files(purge):
         if source.takes_file(path, content):
             yield Found(str(layout.memory / path), "document", 1)
+    for path in sorted((home.state / "kept").glob("*.md")):
+        with contextlib.suppress(OSError):
+            if id_of(path.read_bytes()) in source.ids:
+                yield Found(str(path), "document", 1)
     if source.kind == "workspace" and os.path.isdir(layout.memory / "workspaces" / source.value):
         yield Found(str(layout.memory / "workspaces" / source.value), "folder", 1)
-    history = home.data / "history.db"
-    if history.exists():
-        try:
-            if count := len(_exchanges(history, source)):
-                yield Found(str(history), "history", count)
-        except ClewError as error:
-            yield Found(str(history), "history", reason=str(error))
-    if source.kind == "session" and (transcript := home.data / "sessions" / f"{source.value}.jsonl").is_file():
-        yield Found(str(transcript), "transcript", 1)
     yield from _in_hints(home.data / "hints.db", source)
     for path in sorted((home.data / "audit").glob("*.jsonl")):
-        with contextlib.suppress(OSError):
-            rows = path.read_bytes().split(b"\n")
-            lines = tuple(at for at, row in enumerate(rows, 1) if _is_from(row, source))
-            if lines:
-                yield Found(str(path), "audit", len(lines), lines[:12])
+        yield from _in_lines(path, "audit", entries_of(source))
+    yield from _in_lines(home.data / "typed.jsonl", "typed", typed_in(source))
     if source.kind == "workspace" and _without_workspace(home.state / KNOWN_FILE, source.value) is not None:
         yield Found(str(home.state / KNOWN_FILE), "file", 1)
     for path in files(layout):
         if layout.kind(path) == "index" and _is_made_from(path, source):
             yield Found(str(path), "index", 1)
+    yield from _in_exchanges(home.data / "history.db", source)
+    for name in sorted(source.sessions, key=lambda one: one == source.value):
+        transcript = home.data / "sessions" / f"{name}.jsonl"
+        if transcript.with_suffix("").is_dir():
+            yield Found(str(transcript.with_suffix("")), "outputs", 1)
+        if transcript.is_file():
+            yield Found(str(transcript), "transcript", 1)
+
+
+def _in_lines(path: Path, kind: str, goes: Goes) -> Iterator[Found]:
+    with contextlib.suppress(OSError):
+        rows = path.read_bytes().split(b"\n")
+        if lines := tuple(at for at, row in enumerate(rows, 1) if goes(row)):
+            yield Found(str(path), kind, len(lines), lines[:_MOST_TOLD])
+
+
+def _in_exchanges(path: Path, source: Source) -> Iterator[Found]:
+    if not path.exists():
+        return
+    try:
+        with ExchangeStore(path) as store:
+            count = len(exchanges_in(store, source))
+        if count:
+            yield Found(str(path), "history", count)
+    except ClewError as error:
+        yield Found(str(path), "history", reason=str(error))
+
+
+def _without_lines(goes: Goes) -> Callable[[bytes], bytes]:
+    return lambda old: b"\n".join(row for row in old.split(b"\n") if not goes(row))
 
 
 def _in_hints(path: Path, source: Source) -> Iterator[Found]:
-    if not path.exists() or source.kind not in ("document", "session"):
+    if not path.exists():
         return
     try:
         seen = Seen(path)
-        count = len(seen.shown(source.value)) if source.kind == "session" else seen.about(sorted(source.ids))
-        if count:
+        goes, about = said_in(source), seen.about(sorted(source.ids))
+        rejected = sum(goes(one.said) and one.note not in source.ids for one in seen.rejected())
+        if count := sum(len(seen.shown(one)) for one in source.sessions) + about + rejected:
             yield Found(str(path), "hints", count)
     except StoreError as error:
         yield Found(str(path), "hints", reason=str(error))
@@ -274,14 +268,15 @@ def _in_hints(path: Path, source: Source) -> Iterator[Found]:
 
 def _in_history(purge: Purge, source: Source) -> list[Found]:
     folder = str(purge.layout.memory / ".git")
-    if source.kind not in ("document", "workspace") or not purge.git.there:
+    if source.kind not in ("document", "session", "workspace") or not purge.git.there:
         return []
     try:
         rewritten = HistoryRewrite(purge.git.repository())
         paths, counts = rewritten.paths(), dict[str, int]()
-        for ident, _, content in rewritten.objects(("blob",)):
-            path = paths.get(ident, "")
-            if source.takes_file(path, content):
+        for ident, kind, content in rewritten.objects(("blob", "commit", "tag")):
+            path = paths.get(ident, "") if kind == "blob" else kind
+            message = content.partition(b"\n\n")[2]
+            if source.takes_file(path, content) if kind == "blob" else source.told.without(message) != message:
                 counts[path] = counts.get(path, 0) + 1
     except ClewError as error:
         return [Found(folder, "git", reason=f"cannot be read: {error}")]
@@ -293,13 +288,20 @@ def _removed(purge: Purge, source: Source, one: Found) -> Found:
     try:
         if one.kind == "history":
             with ExchangeStore(path) as store:
-                store.purge(list(_exchanges_in(store, source)), str)
+                store.purge(list(exchanges_in(store, source)), str)
             _forget_copies(path)
         elif one.kind == "hints":
-            ids, session = sorted(source.ids), source.value if source.kind == "session" else None
-            Seen(path).purge(notes=ids, session=session)
+            Seen(path).purge(notes=sorted(source.ids), sessions=sorted(source.sessions), goes=said_in(source))
         elif one.kind == "audit":
-            rewrite(path, lambda old: b"\n".join(row for row in old.split(b"\n") if not _is_from(row, source)))
+            rewrite(path, _without_lines(entries_of(source)))
+        elif one.kind == "typed":
+            replace_file(path, _without_lines(typed_in(source)))
+        elif one.kind == "outputs":
+            _remove_outputs(path)
+        elif one.kind == "transcript":
+            with locked(path.with_suffix(""), 0):
+                delete(path)
+            _remove_outputs(path.with_suffix(""))
         elif one.kind == "file":
             replace_file(path, lambda _: _without_workspace(path, source.value) or b"")
         elif one.kind == "folder":
@@ -320,30 +322,24 @@ def _forget_copies(history: Path) -> None:
         delete(copy)
 
 
+def _remove_outputs(folder: Path) -> None:
+    """Remove the folder of a session, with what tools kept in it. Raises StoreBusy while it is in use, OSError."""
+    with locked(folder, 0):
+        for path in sorted(folder.rglob("*"), reverse=True):
+            if path.is_dir() and not path.is_symlink():
+                path.rmdir()
+            elif path.name != LOCK:
+                delete(path, blotted=True)
+    _remove_folders(folder)
+
+
 def _remove_folders(top: Path) -> None:
     """Remove a folder of which only locks and empty folders are left. Raises OSError where anything else is there."""
     for folder, _, names in os.walk(top, topdown=False):
-        if set(names) <= {".lock"}:
+        if set(names) <= {LOCK}:
             for name in names:
                 os.unlink(os.path.join(folder, name))
         os.rmdir(folder)
-
-
-def _exchanges(path: Path, source: Source) -> list[int]:
-    with ExchangeStore(path) as store:
-        return _exchanges_in(store, source)
-
-
-def _exchanges_in(store: ExchangeStore, source: Source) -> list[int]:
-    return [
-        one.id for workspace, thread, one in store.everything()
-        if source.takes_exchange(workspace, thread, one.id, tuple(one.refs))
-    ]  # fmt: skip
-
-
-def _is_from(row: bytes, source: Source) -> bool:
-    entry = read_line(row) if row.strip() else None
-    return isinstance(entry, Entry) and entry.kind != "purge" and source.takes_entry(entry)
 
 
 def _is_made_from(path: Path, source: Source) -> bool:
@@ -351,7 +347,7 @@ def _is_made_from(path: Path, source: Source) -> bool:
     if path.name.endswith(("-wal", "-shm")):
         return False
     if source.kind == "session":
-        return path.name == "sessions.db" and _tells_of(path, source)
+        return path.suffix == ".searches" or _tells_of(path, source)
     if source.kind == "document":
         # What was searched for is kept with what was found.
         return path.suffix == ".searches" or path.name == "memory.db" or path.parent.name == "recall"
@@ -365,24 +361,26 @@ def _is_made_from(path: Path, source: Source) -> bool:
     return mine and path.suffix in ((".searches", ".db") if source.kind == "file" else (".searches",))
 
 
-def _memory_files(purge: Purge) -> Iterator[tuple[str, bytes]]:
-    """Path below the root, and content, of all files of memory but those of git and locks."""
-    root = purge.layout.memory
-    for path in files(purge.layout):
-        if path.is_relative_to(root) and purge.layout.kind(path) in ("document", "temporary"):
-            with contextlib.suppress(OSError):
-                yield path.relative_to(root).as_posix(), path.read_bytes()
+def _telling(purge: Purge, source: Source) -> tuple[bytes, ...]:
+    """Patterns of what says the same as what goes, or names it: telling lines of documents, ids and references."""
+    ids = [one for one in source.ids if is_made(one)]
+    parts = [*map(re.escape, _lines(purge, source)), *map(_whole, (*ids, *source.sessions))]
+    return (b"|".join(parts),) if parts else ()
 
 
-def _id_of(content: bytes) -> str:
-    return str(parse(content.decode("utf-8", "replace")).values.get("id") or "")
+def _mentioned(purge: Purge, source: Source, patterns: tuple[bytes, ...]) -> set[str]:
+    """Files that say the same, or name it, and documents that were kept in a session that went: they stay."""
+    found = {one.path for one in search_files(purge.layout, Traces(patterns)) if one.kind != "index"}
+    wrote = {bare_id(ref) for ref in source.wrote}
+    kept = (path for path, content in memory_files(purge) if {path, id_of(content)} & wrote)
+    return found | {str(purge.layout.memory / path) for path in kept}
 
 
 def _lines(purge: Purge, source: Source) -> list[bytes]:
     """Telling lines of the documents that go, to see whether they are said elsewhere."""
     found = dict.fromkeys(
         line.strip()
-        for path, content in _memory_files(purge)
+        for path, content in memory_files(purge)
         if source.takes_file(path, content)
         for line in content.split(b"\n")
         if len(line.strip()) >= _LEAST_LINE

@@ -444,12 +444,21 @@ def _changed(path: Path) -> Conflict:
     return Conflict(f"`{path.name}` was changed meanwhile", hint="purge again")
 
 
-def delete(path: Path) -> None:
+def delete(path: Path, *, blotted: bool = False) -> None:
     """Remove a file, with what SQLite keeps beside it, and overwrite what it held. Raises OSError.
 
-    What another process may have mapped into its memory is not overwritten: it would read the zeros.
+    What another process may have mapped into its memory is not overwritten, unless it is to be `blotted`: that process
+    would read the zeros. Of a link, only the link goes.
     """
-    if not is_database(path) and not _HALVES.fullmatch(path.name) and path.suffix not in (".md", ".jsonl"):
+    if path.is_symlink():
+        path.unlink()
+        return
+    if (
+        not blotted
+        and not is_database(path)
+        and not _HALVES.fullmatch(path.name)
+        and path.suffix not in (".md", ".jsonl")
+    ):
         path.unlink()
         return
     for side in ("", *SIDES):

@@ -149,9 +149,14 @@ class Seen:
             )
 
     def purge(
-        self, *, notes: Sequence[str] = (), session: str | None = None, change: Callable[[str], str] = str
+        self,
+        *,
+        notes: Sequence[str] = (),
+        sessions: Sequence[str] = (),
+        goes: Callable[[str], bool] = lambda _: False,
+        change: Callable[[str], str] = str,
     ) -> int:
-        """Forget notes and a session, and let `change` rewrite all texts; how many rows are gone or changed.
+        """Forget notes, sessions, and rejections for a message that `goes`, and let `change` rewrite all texts; how many rows are gone or changed.
 
         A message that changes loses its vectors. Deleted text leaves the file: free pages and log are emptied.
         """
@@ -162,7 +167,7 @@ class Seen:
             for note in notes:
                 for table in ("shown", "rejected"):
                     done += connection.execute(f"delete from {table} where note = ?", (note,)).rowcount
-            if session is not None:
+            for session in sessions:
                 done += connection.execute("delete from shown where session = ?", (session,)).rowcount
             for number, *texts in connection.execute("select rowid, session, note, role from shown").fetchall():
                 new = [change(str(text)) for text in texts]
@@ -172,6 +177,9 @@ class Seen:
             for number, note, digest, said in connection.execute(
                 "select at, note, digest, said from rejected"
             ).fetchall():
+                if goes(str(said)):
+                    done += connection.execute("delete from rejected where at = ?", (number,)).rowcount
+                    continue
                 told, named = change(str(said)), change(str(note))
                 if (told, named) != (said, note):
                     done += connection.execute(

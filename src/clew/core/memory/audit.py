@@ -113,6 +113,11 @@ def _short(text: str, limit: int, redact: Redactor) -> str:
     return printable(" ".join(redact(given).split()), limit)
 
 
+def query_of(text: str) -> str:
+    """How an entry names a text without secrets that was asked or looked for."""
+    return _short(text, MOST_QUERY, str)
+
+
 def head_line() -> str:
     """The first line of a file."""
     return json.dumps({"clew_audit": FORMAT}) + "\n"

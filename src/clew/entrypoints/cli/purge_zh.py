@@ -86,7 +86,10 @@ PURGE_TEXTS: dict[str, tuple[str, str]] = {
     "purge.no-push": ("the remote has no history from before a purge", "远程仓库没有清除之前的历史"),
     "purge.rewritten": ("the history of memory was rewritten; refs that moved: {}", "记忆的历史已改写；移动的引用：{}"),
     "purge.signatures": ("signatures that did not fit any more, and are gone: {}", "因不再匹配而去掉的签名：{}"),
-    "purge.mentioned": ("says the same, and did not come from it: {}", "内容相同但并非来自它：{}"),
+    "purge.mentioned": (
+        "says the same, names it, or was kept in it, and stays: {}",
+        "内容相同、提到它，或在其中记下，予以保留：{}",
+    ),
     "purge.left": ("{} left, after all bytes were searched again", "再次查找全部字节后，剩余 {} 处"),
     "purge.again": ("it is still there; purge again", "它仍在那里；请再次清除"),
     "purge.kind.document": ("document", "文档"),
@@ -100,6 +103,8 @@ PURGE_TEXTS: dict[str, tuple[str, str]] = {
     "purge.kind.file": ("file", "文件"),
     "purge.kind.folder": ("folder", "目录"),
     "purge.kind.transcript": ("session", "会话"),
+    "purge.kind.outputs": ("outputs of a session", "会话的输出"),
+    "purge.kind.typed": ("typed lines", "输入过的行"),
     "purge.kind.link": ("link", "链接"),
     "purge.kind.name": ("name", "名称"),
     "purge.kind.git": ("git history", "git 历史"),
@@ -128,6 +133,10 @@ PURGE_TEXTS: dict[str, tuple[str, str]] = {
     "purge.beyond.disk": (
         "blocks that the disk or its file system copied by itself",
         "磁盘或文件系统自行复制的数据块",
+    ),
+    "purge.beyond.exports": (
+        "what you exported or had written elsewhere, such as by `clew session export` and `--dump`",
+        "你导出或另存到别处的内容，例如用 `clew session export` 和 `--dump`",
     ),
     "purge.beyond.projects": (
         "the files of your projects, and swap files of editors beside them",
