@@ -51,6 +51,15 @@ def test_words_that_make_the_secret_when_the_blank_between_them_goes_stay_in_wha
     assert (data / "memory/workspaces/w/handoff/PLAN.md").read_text() == said
 
 
+def test_what_was_broken_and_then_cut_short_is_purged_up_to_where_it_was_cut(home: Path, harbour: Path) -> None:
+    said = f"{'The crane of the outer pier is opened by a key. ' * 3}walrusjam\ntoastmarmalade"
+    assert clew("memory", "search", said, cwd=harbour).status == 0
+    (trail,) = (home / "clew/audit").iterdir()
+    assert "walrusjam toast…" in trail.read_text()
+    assert clew("purge", "--secret", "--yes", cwd=harbour, stdin=SECRET).status == 0
+    assert "walrusjam" not in trail.read_text() and "outer pier" in trail.read_text()
+
+
 def test_a_break_is_known_however_often_it_was_escaped(home: Path, harbour: Path) -> None:
     rows = ('{"text":"walrusjam\\\\\\ntoastmarmalade"}', '{"text":"walrusjam\\u001b[31mtoastmarmalade"}',
             '{"text":"walrusjam\\u00adtoastmarmalade"}')  # fmt: skip

@@ -42,6 +42,8 @@ _LONG: Final = 200
 _JOINT: Final = rb"(?:(?:\\r)?\\n|\r?\n[ \t]{0,20})?"
 _CUT: Final = (b"\xe2\x80\xa6", b"\\u2026")
 """How a text that was shortened ends."""
+_JOINS: Final = b" \t\\-"
+"""What stands where the ends of lines were taken out."""
 _LEAST_CUT, _MOST_CUT = 6, 400
 """Bytes of a secret that was cut short: fewer tell nothing of it, and more are kept nowhere."""
 _LONG_NAME: Final = 56
@@ -135,6 +137,8 @@ class Traces:
         for start, end in parts:
             for pattern in self._derived:
                 yield from (match.span() for match in pattern.finditer(content, start, end))
+            for plain in self._plain:
+                yield from _cut_and_broken(plain, content, start, end)
         if self._derived:
             # The name of a ledger is made from words of its session.
             named = (match for match in _LEDGER.finditer(content) if self.in_name(match[1].decode("utf-8", "replace")))
@@ -157,6 +161,22 @@ def _cut(plain: bytes, content: Content) -> Iterator[tuple[int, int]]:
                     yield at - length, at
                     break
             at = content.find(sign, at + 1)
+
+
+def _cut_and_broken(plain: bytes, content: Content, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """As `_cut`, where blanks may stand for ends of lines."""
+    wanted = plain.translate(None, _JOINS)
+    for sign in _CUT:
+        at = content.find(sign, start, end)
+        while at >= 0:
+            first = max(start, at - _MOST_CUT)
+            places = [place for place, byte in enumerate(content[first:at], first) if byte not in _JOINS]
+            before = content[first:at].translate(None, _JOINS)
+            for length in range(min(len(wanted) - 1, len(before)), _LEAST_CUT - 1, -1):
+                if before.endswith(wanted[:length]):
+                    yield places[-length], at
+                    break
+            at = content.find(sign, at + 1, end)
 
 
 def traces_of(secret: str, forms: Sequence[str] = ()) -> Traces:
