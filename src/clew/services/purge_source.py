@@ -203,15 +203,10 @@ def remove_source(purge: Purge, source: Source) -> Report:
 def _found(purge: Purge, source: Source) -> Iterator[Found]:
     """What came from a source, in the order in which it goes: what tells of other things goes after them."""
     layout, home = purge.layout, purge.home
-    for path, content in memory_files(purge):
-        if source.takes_file(path, content):
-            yield Found(str(layout.memory / path), "document", 1)
     for path in sorted((home.state / "kept").glob("*.md")):
         with contextlib.suppress(OSError):
             if id_of(path.read_bytes()) in source.ids:
                 yield Found(str(path), "document", 1)
-    if source.kind == "workspace" and os.path.isdir(layout.memory / "workspaces" / source.value):
-        yield Found(str(layout.memory / "workspaces" / source.value), "folder", 1)
     yield from _in_hints(home.data / "hints.db", source)
     for path in sorted((home.data / "audit").glob("*.jsonl")):
         yield from _in_lines(path, "audit", entries_of(source))
@@ -222,6 +217,11 @@ def _found(purge: Purge, source: Source) -> Iterator[Found]:
         if layout.kind(path) == "index" and _is_made_from(path, source):
             yield Found(str(path), "index", 1)
     yield from _in_exchanges(home.data / "history.db", source)
+    for path, content in memory_files(purge):
+        if source.takes_file(path, content):
+            yield Found(str(layout.memory / path), "document", 1)
+    if source.kind == "workspace" and os.path.isdir(layout.memory / "workspaces" / source.value):
+        yield Found(str(layout.memory / "workspaces" / source.value), "folder", 1)
     for name in sorted(source.sessions, key=lambda one: one == source.value):
         transcript = home.data / "sessions" / f"{name}.jsonl"
         if transcript.with_suffix("").is_dir():
@@ -364,6 +364,7 @@ def _is_made_from(path: Path, source: Source) -> bool:
 def _telling(purge: Purge, source: Source) -> tuple[bytes, ...]:
     """Patterns of what says the same as what goes, or names it: telling lines of documents, ids and references."""
     ids = [one for one in source.ids if is_made(one)]
+    ids += [source.value] if source.kind == "workspace" else []
     parts = [*map(re.escape, _lines(purge, source)), *map(_whole, (*ids, *source.sessions))]
     return (b"|".join(parts),) if parts else ()
 

@@ -156,8 +156,8 @@ class Seen:
         goes: Callable[[str], bool] = lambda _: False,
         change: Callable[[str], str] = str,
     ) -> int:
-        """Forget notes, sessions, and rejections for a message that `goes`, and let `change` rewrite all texts; how many
-        rows are gone or changed.
+        """Forget notes, sessions, and rejections for a message that `goes`, and let `change` rewrite all texts; how
+        many rows are gone or changed.
 
         A message that changes loses its vectors. Deleted text leaves the file: free pages and log are emptied.
         """

@@ -20,7 +20,7 @@ class Told:
         parts = [_whole(ref) for ref in sorted(set(refs), key=len, reverse=True) if ref]
         self._refs = re.compile("|".join(parts) or r"(?!)")
         long = sorted((name for name in self._names if sum(map(str.isalnum, name)) >= _LEAST), key=len, reverse=True)
-        words = [r"\s+".join(map(re.escape, name.split())) for name in long]
+        words = [r"[\s_-]+".join(map(re.escape, name.split())) for name in long]
         self._said = re.compile("|".join((*parts, *(f"(?i:{_bounded(word)})" for word in words))) or r"(?!)")
 
     def without(self, message: bytes) -> bytes:
