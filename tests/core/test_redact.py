@@ -536,6 +536,8 @@ PLACES = [
     ("登录：admin/Snake78opq", "登录：admin/"), ("net use x: \\\\host\\share /user:bob Weasel34b", "/user:bob "),
     ("| user | password |\n|---|---|\n| bob | walrus |", "| bob | "),
     ("const password = 'kettle';", "const password = "),
+    ("the password is Stork=9931pQ", "the password is "), ("密码是 Xk3=pq9Z", "密码是 "),
+    ("The staging password is ab12=Xy77z and more", "The staging password is "),
 ]  # fmt: skip
 
 

@@ -158,3 +158,13 @@ def test_an_import_takes_it_from_the_note_that_was_made_before(home: Path, harbo
     done = clew("memory", "import", vault, cwd=harbour)
     assert done.status == 0 and "were taken out" in done.err and says(done, WORD) == []
     assert holders(home / "clew/memory", WORD) == []
+
+
+def test_the_note_that_is_meant_is_found_also_by_a_name_that_the_write_calls_a_password(
+    home: Path, harbour: Path
+) -> None:
+    name = f"Door {WORD}"
+    assert clew("note", f"Use {WORD} at the door.", "--name", name, "--tag", WORD, cwd=harbour).status == 0
+    done = clew("note", TOLD, "--name", name, cwd=harbour)
+    (path,) = (home / "clew/memory").rglob("door-*.md")
+    assert done.status == 0 and WORD not in path.read_text() and "also of lines that were there" in done.err, done.err

@@ -444,7 +444,7 @@ def test_resume_shows_the_last_runs_and_goes_on(here: World) -> None:
     with seated(here, "resume", "--fork", play=[says("Yes.")]) as seat:
         seat.sees("› and the others?").say("sure?").idle()
         seat.say("/resume").sees("/resume N").say("/resume 1")
-        seat.sees(f"session {here.sessions()[0].stem} goes on: 2 runs")
+        seat.sees(f"session {here.sessions()[0].stem} goes on; runs so far: 2")
     assert len(here.sessions()) == 2
 
 

@@ -176,24 +176,24 @@ def test_a_folder_that_was_renamed_says_where_its_notes_may_lie(home: Path, tmp_
     assert before not in clew("memory", "list", cwd=write(tmp_path / "third", {"a": "a\n"})).err
 
 
-def test_a_copy_whose_first_is_gone_is_told_of_where_it_lies_beside_it_and_holds_something(
-    home: Path, tmp_path: Path
+def test_what_lies_beside_a_folder_that_is_gone_is_not_taken_for_it(home: Path, tmp_path: Path) -> None:
+    before = kept_in(write(tmp_path / "plain", {"loads.txt": "4 t\n"}), home)
+    # Made before the first one goes: its number may be given to what is made next.
+    beside = [write(tmp_path / name, {"loads.txt": "4 t\n"}) for name in ("copy", "other")]
+    moved = (tmp_path / "plain").rename(tmp_path / "plain2")
+    assert before in clew("memory", "list", cwd=moved).err
+    assert all(before not in clew("memory", "list", cwd=folder).err for folder in beside)
+
+
+@pytest.mark.parametrize("name", ['qu"ote', "back\\slash", "Lager ÄÖ"])
+def test_the_line_that_brings_notes_over_can_be_pasted_whatever_the_folder_is_called(
+    home: Path, tmp_path: Path, name: str
 ) -> None:
-    plain = write(tmp_path / "plain", {"loads.txt": "4 t\n"})
-    before = kept_in(plain, home)
-    copy = Path(shutil.copytree(plain, tmp_path / "copy"))
-    far = Path(shutil.copytree(plain, tmp_path / "far" / "copy"))
-    # While the first one is there, it is another folder.
-    assert before not in clew("memory", "list", cwd=copy).err
-    late = Path(shutil.copytree(plain, tmp_path / "late"))
-    # Before the first one goes: its number may be given to what is made next.
-    (tmp_path / "empty").mkdir()
-    plain.rename(tmp_path / "was")
-    shutil.rmtree(tmp_path / "was")
-    assert f"may be {plain}, which is gone" in clew("memory", "list", cwd=late).err
-    # What was known before, what lies elsewhere and what is empty is none that it became.
-    quiet = [clew("memory", "list", cwd=folder).err for folder in (copy, far, tmp_path / "empty")]
-    assert all(before not in said for said in quiet), quiet
+    kept_in(tmp_path / "plain", home)
+    moved = (tmp_path / "plain").rename(tmp_path / name)
+    (line,) = re.findall(r'write (".+" = "\S+") below', clew("memory", "list", cwd=moved).err)
+    (home / "clew" / "workspaces.toml").write_text(f"[alias]\n{line}\n", encoding="utf-8")
+    assert "Wind" in clew("memory", "list", cwd=moved).out
 
 
 def test_nothing_is_said_of_a_renamed_folder_once_it_has_notes_of_its_own_or_the_first_is_back(

@@ -295,8 +295,8 @@ def _formers(known: _Known, ident: str, former: str | None) -> tuple[str, ...]:
 
 
 def _maybe(known: _Known, home: Home, ident: str, root: Path) -> str:
-    """The folder without a repository that this one may be under another name, or a copy of: it is gone, and notes of
-    its id are there. The same number on the same disk says so most, then that it lay beside this one.
+    """The folder without a repository that this one may be under another name: it is gone, notes of its id are there,
+    and it had the same number on the same disk.
 
     Systems give the number of a deleted folder to a new one: nobody can be sure.
     """
@@ -305,25 +305,19 @@ def _maybe(known: _Known, home: Home, ident: str, root: Path) -> str:
     if chosen is None and here in known.roots:
         return ""
     there = [path for path in reversed(known.roots) if known.origins[known.roots[path]] == "path" and path != here]
-    moved = [path for path in there if place and known.places.get(path, "").startswith(place)]
-    beside = [path for path in there if os.path.dirname(path) == os.path.dirname(here)] if _holds_any(root) else []
     return next(
         (
             path
-            for path in (*moved, *beside)
-            if (former := known.roots[path]) != ident
+            for path in there
+            if place
+            and known.places.get(path, "").startswith(place)
+            and (former := known.roots[path]) != ident
             and chosen in (None, former)
             and not any(one == former and os.path.lexists(other) for other, one in known.roots.items())
             and (home.data / "memory" / "workspaces" / former).is_dir()
         ),
         "",
     )
-
-
-def _holds_any(root: Path) -> bool:
-    with contextlib.suppress(OSError), os.scandir(root) as entries:
-        return any(entries)
-    return False
 
 
 def _name(origin: Origin, key: str, root: Path, git: Git | NoRepository) -> str:

@@ -74,6 +74,9 @@ class NoteWish:
     revealed: frozenset[str] | None = field(default=None, repr=False)
     """Where secrets were taken out of it: the values that it called so, which a document that it goes to may hold."""
 
+    asked: str = field(default="", repr=False)
+    """The name as it was given, where a secret was taken out of it: the note that is meant may still be called so."""
+
     @property
     def gone(self) -> frozenset[str]:
         """The values that are to be in nothing that is written."""
@@ -325,7 +328,8 @@ class Memory:
         """The note of the wished name that holds for the wished branch. Raises NotFound where there are several."""
         # As it would be written: no longer than a name may be.
         wanted = clean_line(wish.name, MOST_NAME)
-        alike = self._called(lambda called: same(called, wanted), wish, patient=patient)
+        names = [wanted, *([clean_line(wish.asked, MOST_NAME)] if wish.asked else [])]
+        alike = self._called(lambda called: any(same(called, name) for name in names), wish, patient=patient)
         found = [one for one in alike if one.branch == wish.branch]
         if len(found) > 1:
             # Whichever is taken, the other goes on being said.
@@ -374,7 +378,7 @@ class Memory:
         told = revealed(self.documents.redact, draft.name, draft.body, draft.description, *draft.tags, *draft.when)
         return replace(
             wish, text=clean.body, name=name, description=clean.description, when=clean.when, tags=clean.tags,
-            revealed=told,
+            revealed=told, asked="" if wish.derived or clean.name == draft.name else draft.name,
         )  # fmt: skip
 
     def _demand(self, wish: NoteWish) -> None:

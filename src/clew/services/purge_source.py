@@ -378,13 +378,14 @@ def _mentioned(purge: Purge, source: Source, patterns: tuple[bytes, ...]) -> set
 
 
 def _lines(purge: Purge, source: Source) -> list[bytes]:
-    """Telling lines of the documents that go, to see whether they are said elsewhere."""
+    """Telling lines of the documents that go, to see whether they are said elsewhere; what stands above their text, and
+    headings, stand in many."""
     found = dict.fromkeys(
         line.strip()
         for path, content in memory_files(purge)
         if source.takes_file(path, content)
-        for line in content.split(b"\n")
-        if len(line.strip()) >= _LEAST_LINE
+        for line in read_document(path, content.decode("utf-8", "replace")).body.encode().split(b"\n")
+        if len(line.strip()) >= _LEAST_LINE and not line.startswith(b"#")
     )
     return sorted(found, key=len, reverse=True)[:_MOST_LINES]
 

@@ -11,6 +11,7 @@ from clew.core.text.redact_values import (
     four_groups,
     harmless,
     identifier,
+    is_pair,
     long_phrase,
     random_like,
     strong,
@@ -148,7 +149,7 @@ def _after_chinese(text: str, end: int, password: bool) -> tuple[int, int] | Non
     if password and four_groups(groups) and not text[start + 19 : start + 20].isalnum():
         return start, start + 19
     value = re.split(r"[\"'`,;<>()\\]|\*\*", value, maxsplit=1)[0].rstrip(".:!?*")
-    if re.match(r"[A-Za-z_][\w.-]{1,40}=.", value):
+    if is_pair(value, password=password):
         return None
     good = (
         (weak(value, 5) and (not identifier(value) or word_and_number(value) or long_phrase(value)))

@@ -15,6 +15,7 @@ from clew.core.text.redact_values import (
     harmless,
     identifier,
     is_hex,
+    is_pair,
     is_uuid,
     long_phrase,
     phrase,
@@ -107,7 +108,7 @@ def in_prose(text: str, end: int, cue: Cue) -> tuple[int, int] | None:
         # A form or an address: the next pair begins there.
         value = re.split(r"&[\w.-]+=", value, maxsplit=1)[0]
     trimmed = ended(value, ".,;:!?)\\")
-    if re.match(r"[A-Za-z_][\w.-]{1,40}=.", trimmed):
+    if is_pair(trimmed, password=cue is Cue.PASSWORD):
         # A pair inside of the sentence: its own name says what it is.
         return None
     named = identifier(trimmed) and not (cue is Cue.PASSWORD and (word_and_number(trimmed) or phrase(trimmed)))

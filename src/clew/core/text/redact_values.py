@@ -109,6 +109,18 @@ def harmless(value: str) -> bool:
     )
 
 
+_PAIR = lazy_pattern(r"[A-Za-z_][\w.-]{1,40}=.")
+_PAIR_OF_NAMES = lazy_pattern(
+    r"(?:[a-z_][a-z_.-]{1,40}|[A-Z_][A-Z0-9_.-]{1,40}|[a-z]{1,20}(?:[A-Z][a-z]{1,20}){1,4})=."
+)
+
+
+def is_pair(value: str, *, password: bool) -> bool:
+    """Whether a value is `name=value`, whose own name says what it is. Where a password is expected, what has a digit
+    or a capital as only a password has them before the sign is none."""
+    return (_PAIR_OF_NAMES if password else _PAIR).match(value) is not None
+
+
 def is_hex(value: str) -> bool:
     """Digits and letters of base 16, in one case."""
     return _HEX.fullmatch(value) is not None

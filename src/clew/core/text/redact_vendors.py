@@ -135,10 +135,13 @@ _CLEAR = lazy_pattern(r"(?i)key|token|secret|api|pass|crede|crumb|licen[cs]e|密
 _VALUE_BELOW = lazy_pattern(r":\**[ \t]*\r?\n|\n[ \t]*<|\n[ \t]+\"?(?:value|default)\b")
 _APART = lazy_pattern(r"[^\w.-]")
 _ASSIGNS = lazy_pattern(r"[=＝]|\|\|")
-_ABOUT_CODE = lazy_pattern(
-    r"(?i)\b(?:commit|sha-?[0-9]*|hash|digest|checksum|integrity|md5|rev|revision|ref|tag|image|from|uses|git|docker|push"
+_GIVES = lazy_pattern(r"[:：=＝>→@]|\|\|")
+_CODE_WORDS = (
+    r"\b(?:commit|sha-?[0-9]*|hash|digest|checksum|integrity|md5|rev|revision|ref|tag|image|from|uses|git|docker|push"
     r"|pull|merge|build|bump|revert|fix|pin|version|deploy(?:ed|ment)?|release|request|trace|span|event|session|job|id|ids|uuid|guid)\b"
 )
+_ABOUT_CODE = lazy_pattern(f"(?i){_CODE_WORDS}")
+_REMARK = lazy_pattern(rf"(?i)[\"'`]?,? {{0,4}}(?:#|//|\() ?[^\n]{{0,30}}?{_CODE_WORDS}")
 _IDS = lazy_pattern(
     r"(?:[A-Z]{2}|d-|[a-z]{2,7}_)[0-9a-f]{24,32}|(?:app|tbl|rec|viw|fld|usr|wsp)[A-Za-z0-9]{14}|(?:pk|pub)[_.-].*"
     r"|0x[0-9a-fA-F]+|bc1[a-z0-9]+"
@@ -199,11 +202,15 @@ def _is_key(text: str, at: int, match: re.Match[str], *, word_too: bool) -> bool
         return _drawn(value, said=said)
     if _CLEAR.search(between) is not None:
         return True
+    if len(value) in (40, 64) and not (said or _GIVES.search(between) or between.strip() == "|"):
+        # `heroku-cli | 8.0 | 4be1…`: as long as the ids of commits and the digests of files are.
+        return False
     if not between.strip(" \t])") and (is_uuid(value) or len(value) == 32):
         # `sentry 6f0c…` in a log is what happened, not with what key.
         return False
     before = text[max(text.rfind("\n", 0, at), at - 60, 0) : at]
-    return len(value) >= (24 if said else 32) and not _ABOUT_CODE.search(before) and not _listed(text, match)
+    about = _ABOUT_CODE.search(before) or _REMARK.match(text, match.end("s"))
+    return len(value) >= (24 if said else 32) and not about and not _listed(text, match)
 
 
 def _listed(text: str, match: re.Match[str]) -> bool:

@@ -34,7 +34,7 @@ Examples:
   clew purge --secret
   pass show mail | clew purge --secret --yes
   clew purge --source clew://memory/mem_3f2a90c1d4e7
-  clew purge --source session:4c1f --dry-run"""
+  clew purge --source session:20260601-091500-4c1f3e --dry-run"""
 )
 @click.option("--secret", "asks", is_flag=True, help="Ask for a secret without showing it, or read it from stdin.")
 @click.option("--secret-file", metavar="FILE", help="Read the secret from a file.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date
@@ -59,7 +60,9 @@ def tell_place(app: App) -> None:
         aside(say("note", app.language) + say("memory.collision", app.language, workspace.id, known, here))
         return
     former, maybe = app.left_behind, app.may_be
-    line, place = f'"{workspace.key}" = "{former or workspace.maybe_id}"', printable(str(app.home.data / ALIAS_FILE))
+    # A text of JSON is one of TOML.
+    key, place = json.dumps(workspace.key, ensure_ascii=False), printable(str(app.home.data / ALIAS_FILE))
+    line = f'{key} = "{former or workspace.maybe_id}"'
     if former:
         aside(say("note", app.language) + say("memory.former", app.language, former, line, place))
     elif maybe:
