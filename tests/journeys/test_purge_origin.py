@@ -179,6 +179,14 @@ def test_a_ledger_is_purged_by_its_reference_and_the_trail_does_not_name_it(home
     assert holders(home / "clew", ledger.stem, "zebracrane") == []
 
 
+def test_a_ledger_that_shares_only_its_form_with_one_that_is_purged_is_not_named(home: Path, harbour: Path) -> None:
+    for thread, text in (("a", "Next: polish the zebracrane"), ("b", "Next: build two bridges")):
+        assert clew("handoff", "save", text, cwd=harbour, env={"CLEW_THREAD": thread}).status == 0
+    (ledger,) = (one for one in (home / "clew/memory").rglob("handoff/*.md") if "zebracrane" in one.read_text())
+    found = clew("purge", "--source", f"clew://handoff/{ledger.stem}", "--yes", "--json", cwd=harbour).json
+    assert found["mentioned"] == [] and found["left"] == []
+
+
 def test_what_was_put_aside_of_a_document_goes_with_it(home: Path, harbour: Path) -> None:
     text = "---\nid: mem_0123456789ab\nname: Berths\n---\nBerths have numbers.\n"
     data = write(home / "clew", {"memory/user/a.md": text, "kept/berths-0123.md": text, "kept/other-1.md": "Mine.\n"})
