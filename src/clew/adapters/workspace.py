@@ -8,7 +8,6 @@ import json
 import os
 import re
 import tempfile
-import time
 import tomllib
 import unicodedata
 from dataclasses import dataclass, field
@@ -132,7 +131,7 @@ def remember(workspace: Workspace, home: Home, *, told: bool = False) -> bool:
     known.roots.pop(root, None)
     known.places.pop(root, None)
     if place:
-        known.places[root] = f"{place}{int(time.time())}"
+        known.places[root] = place
     known.roots[root] = workspace.id
     known.keys.setdefault(workspace.id, workspace.key)
     known.origins.setdefault(workspace.id, workspace.origin)
@@ -300,24 +299,15 @@ def _maybe(known: _Known, home: Home, ident: str, root: Path) -> str:
 
     Systems give the number of a deleted folder to a new one: nobody can be sure.
     """
-    here, place = os.path.realpath(root), _place(root)
-    chosen = known.maybes.get(ident)
-    if chosen is None and here in known.roots:
+    place, chosen = _place(root), known.maybes.get(ident)
+    if not place or (chosen is None and os.path.realpath(root) in known.roots):
         return ""
-    there = [path for path in reversed(known.roots) if known.origins[known.roots[path]] == "path" and path != here]
-    return next(
-        (
-            path
-            for path in there
-            if place
-            and known.places.get(path, "").startswith(place)
-            and (former := known.roots[path]) != ident
-            and chosen in (None, former)
-            and not any(one == former and os.path.lexists(other) for other, one in known.roots.items())
-            and (home.data / "memory" / "workspaces" / former).is_dir()
-        ),
-        "",
-    )
+    for path, former in reversed(known.roots.items()):
+        moved = former != ident and chosen in (None, former) and known.places.get(path, "").startswith(place)
+        kept = moved and (home.data / "memory" / "workspaces" / former).is_dir()
+        if kept and not any(one == former and os.path.lexists(other) for other, one in known.roots.items()):
+            return path
+    return ""
 
 
 def _name(origin: Origin, key: str, root: Path, git: Git | NoRepository) -> str:
@@ -373,8 +363,7 @@ class _Known:
     told: set[str] = field(default_factory=set[str])
     """Ids of repositories whose twin the user knows of."""
     places: dict[str, str] = field(default_factory=dict[str, str])
-    """By folder that is known by its path alone: `DEVICE:INODE:SECOND`, which it keeps when it is renamed, and when it
-    was seen."""
+    """By folder that is known by its path alone: `DEVICE:INODE:`, which it keeps when it is renamed."""
     formers: dict[str, str] = field(default_factory=dict[str, str])
     """By id: the one that its folder had before."""
     maybes: dict[str, str] = field(default_factory=dict[str, str])

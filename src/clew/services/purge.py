@@ -194,14 +194,13 @@ class Purge:
             rewrite = HistoryRewrite(repository)
             paths, counts = rewrite.paths(), dict[str, int]()
             for ident, kind, content in rewrite.objects():
+                named = paths.get(ident, "") if kind == "blob" else kind
                 if kind == "tree":
                     count = sum(traces.in_name(os.fsdecode(name)) for name in tree_names(content, len(ident) // 2))
                 else:
-                    named = paths.get(ident, "") if kind == "blob" else kind
                     made = derived_parts("document" if kind == "blob" else MESSAGE, named, content)
                     count = len(traces.spans(content, derived=made))
                 if count:
-                    named = paths.get(ident, "") if kind == "blob" else kind
                     counts[named] = counts.get(named, 0) + count
         except ClewError as error:
             return [Found(folder, "git", reason=f"cannot be read: {error}")]
